@@ -1,0 +1,16 @@
+// The named limits of Lanewise, all in one place. An error of kind `limit` names the constant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lanewise::limits {
+
+inline constexpr std::size_t max_file_bytes = 1u << 30;           ///< largest input file
+inline constexpr std::size_t max_kernels = 65536;                 ///< kernels in one code object
+inline constexpr std::size_t max_program_bytes = 64u << 20;       ///< machine code of one program
+inline constexpr std::size_t max_inlined_instructions = 1u << 20; ///< guest instructions after inlining calls
+inline constexpr std::size_t max_call_depth = 64;                 ///< nested calls that are inlined
+inline constexpr std::size_t max_ir_values = 1u << 26;            ///< values in one IR function
+
+} // namespace lanewise::limits
