@@ -1,0 +1,138 @@
+#include "ir/ir.hpp"
+
+#include <algorithm>
+
+namespace lanewise::ir {
+namespace {
+
+constexpr std::array kOps{
+#define LANEWISE_IR_OP(name, operands, result, kind)                                                         \
+  OpInfo{#name, operands, ResultRule::result, OpKind::kind},
+#include "ir/ops.def"
+#undef LANEWISE_IR_OP
+};
+
+uint64_t truncate(Type type, uint64_t bits) {
+  const unsigned width = bit_width(type);
+  return width >= 64 ? bits : bits & ((uint64_t{1} << width) - 1);
+}
+
+} // namespace
+
+const OpInfo& info(Op op) { return kOps[static_cast<unsigned>(op)]; }
+
+bool is_uniform(Input input) { return input < Input::local_id_x; }
+
+int LanePattern::source(unsigned lane) const {
+  const unsigned row = lane & ~15u, in_row = lane & 15u, group32 = lane & ~31u, in32 = lane & 31u;
+  switch (kind) {
+  case Kind::quad_perm: return static_cast<int>((lane & ~3u) | (arg >> (2 * (lane & 3)) & 3));
+  case Kind::row_shl: return in_row + arg <= 15 ? static_cast<int>(lane + arg) : -1;
+  case Kind::row_shr: return in_row >= arg ? static_cast<int>(lane - arg) : -1;
+  case Kind::row_ror: return static_cast<int>(row | ((in_row - arg) & 15));
+  case Kind::row_mirror: return static_cast<int>(row | (15 - in_row));
+  case Kind::row_half_mirror: return static_cast<int>((lane & ~7u) | (7 - (lane & 7)));
+  case Kind::row_share: return static_cast<int>(row | arg);
+  case Kind::row_xmask: return static_cast<int>(row | (in_row ^ arg));
+  case Kind::dpp8: return static_cast<int>((lane & ~7u) | (arg >> (3 * (lane & 7)) & 7));
+  case Kind::swizzle_xor:
+    return static_cast<int>(group32 | (((in32 & (arg & 31)) | (arg >> 5 & 31)) ^ (arg >> 10 & 31)));
+  case Kind::rotate32: {
+    const unsigned amount = arg & 31;
+    return static_cast<int>(group32 | ((arg >> 5 & 1 ? in32 - amount : in32 + amount) & 31));
+  }
+  case Kind::fft: {
+    unsigned reversed = 0;
+    for (unsigned b = 0; b < 5; ++b) reversed |= (in32 >> b & 1) << (4 - b);
+    return static_cast<int>(group32 | (arg & 31 ? reversed >> (5 - (arg & 31)) : 0));
+  }
+  case Kind::half_swap: return static_cast<int>(lane ^ 16);
+  }
+  return -1;
+}
+
+Block Function::add_block(uint32_t pc) {
+  blocks.emplace_back().pc = pc;
+  return {static_cast<uint32_t>(blocks.size() - 1)};
+}
+
+void Function::add_edge(Block b, Block target) {
+  BasicBlock& from = blocks[b.index];
+  assert(from.successor_count < 2);
+  from.successors[from.successor_count++] = target;
+  blocks[target.index].predecessors.push_back(b);
+}
+
+Value Function::constant(Type type, uint64_t bits) {
+  bits = truncate(type, bits);
+  auto [it, inserted] = constants_.try_emplace(ConstantKey{type, bits});
+  if (inserted) {
+    it->second = {static_cast<uint32_t>(insts_.size())};
+    insts_.push_back({.op = Op::constant, .type = type, .uniform = true, .imm = bits});
+  }
+  return it->second;
+}
+
+bool Function::derive_uniform(Op op, std::span<const Value> ops, uint64_t imm) const {
+  const auto all = [&] { return std::ranges::all_of(ops, [&](Value v) { return insts_[v.index].uniform; }); };
+  switch (info(op).kind) {
+  case OpKind::constant: return true;
+  case OpKind::input: return op == Op::host_wave || (op == Op::input && is_uniform(static_cast<Input>(imm)));
+  case OpKind::gather: return false;
+  case OpKind::reduce: return true;
+  case OpKind::effect: return true;
+  case OpKind::atomic: return false;
+  default: return all();
+  }
+}
+
+Value Function::create(Op op, std::span<const Value> ops, Type type, uint64_t imm, uint8_t components,
+                       uint32_t pc) {
+  switch (info(op).result) {
+  case ResultRule::none: type = Type::none; break;
+  case ResultRule::same0: type = insts_[ops[0].index].type; break;
+  case ResultRule::same1: type = insts_[ops[1].index].type; break;
+  case ResultRule::u1: type = Type::u1; break;
+  case ResultRule::i32: type = Type::i32; break;
+  case ResultRule::i64: type = Type::i64; break;
+  case ResultRule::word: type = word_type(); break;
+  case ResultRule::any: break;
+  }
+  const Value v{static_cast<uint32_t>(insts_.size())};
+  const auto begin = static_cast<uint32_t>(operand_pool_.size());
+  const bool uniform = derive_uniform(op, ops, imm);
+  // `ops` may point into the pool itself, so no insert() of that range.
+  const auto* pool = operand_pool_.data();
+  const bool inside = ops.data() >= pool && ops.data() < pool + begin;
+  const size_t offset = inside ? static_cast<size_t>(ops.data() - pool) : 0;
+  operand_pool_.resize(begin + ops.size());
+  std::copy_n(inside ? operand_pool_.data() + offset : ops.data(), ops.size(), operand_pool_.data() + begin);
+  insts_.push_back({.op = op,
+                    .type = type,
+                    .components = components,
+                    .uniform = uniform,
+                    .operand_count = static_cast<uint16_t>(ops.size()),
+                    .operand_begin = begin,
+                    .imm = imm,
+                    .pc = pc});
+  return v;
+}
+
+Value Function::append(Block b, Op op, std::span<const Value> ops, Type type, uint64_t imm,
+                       uint8_t components, uint32_t pc) {
+  const Value v = create(op, ops, type, imm, components, pc);
+  blocks[b.index].instructions.push_back(v);
+  return v;
+}
+
+void Function::set_operands(Value v, std::span<const Value> ops) {
+  Inst& inst = insts_[v.index];
+  if (ops.size() > inst.operand_count) {
+    inst.operand_begin = static_cast<uint32_t>(operand_pool_.size());
+    operand_pool_.resize(operand_pool_.size() + ops.size());
+  }
+  inst.operand_count = static_cast<uint16_t>(ops.size());
+  std::ranges::copy(ops, operand_pool_.begin() + inst.operand_begin);
+}
+
+} // namespace lanewise::ir
