@@ -12,10 +12,6 @@ constexpr std::array kOps{
 #undef LANEWISE_IR_OP
 };
 
-uint64_t truncate(Type type, uint64_t bits) {
-  const unsigned width = bit_width(type);
-  return width >= 64 ? bits : bits & ((uint64_t{1} << width) - 1);
-}
 
 } // namespace
 
@@ -64,7 +60,7 @@ void Function::add_edge(Block b, Block target) {
 }
 
 Value Function::constant(Type type, uint64_t bits) {
-  bits = truncate(type, bits);
+  bits &= bit_width(type) >= 64 ? ~uint64_t{0} : (uint64_t{1} << bit_width(type)) - 1;
   auto [it, inserted] = constants_.try_emplace(ConstantKey{type, bits});
   if (inserted) {
     it->second = {static_cast<uint32_t>(insts_.size())};
@@ -86,18 +82,23 @@ bool Function::derive_uniform(Op op, std::span<const Value> ops, uint64_t imm) c
   }
 }
 
-Value Function::create(Op op, std::span<const Value> ops, Type type, uint64_t imm, uint8_t components,
-                       uint32_t pc) {
+Type Function::result_type(Op op, std::span<const Value> ops, Type type) const {
   switch (info(op).result) {
-  case ResultRule::none: type = Type::none; break;
-  case ResultRule::same0: type = insts_[ops[0].index].type; break;
-  case ResultRule::same1: type = insts_[ops[1].index].type; break;
-  case ResultRule::u1: type = Type::u1; break;
-  case ResultRule::i32: type = Type::i32; break;
-  case ResultRule::i64: type = Type::i64; break;
-  case ResultRule::word: type = word_type(); break;
+  case ResultRule::none: return Type::none;
+  case ResultRule::same0: return insts_[ops[0].index].type;
+  case ResultRule::same1: return insts_[ops[1].index].type;
+  case ResultRule::u1: return Type::u1;
+  case ResultRule::i32: return Type::i32;
+  case ResultRule::i64: return Type::i64;
+  case ResultRule::word: return word_type();
   case ResultRule::any: break;
   }
+  return type;
+}
+
+Value Function::create(Op op, std::span<const Value> ops, Type type, uint64_t imm, uint8_t components,
+                       uint32_t pc) {
+  type = result_type(op, ops, type);
   const Value v{static_cast<uint32_t>(insts_.size())};
   const auto begin = static_cast<uint32_t>(operand_pool_.size());
   const bool uniform = derive_uniform(op, ops, imm);

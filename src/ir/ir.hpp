@@ -32,6 +32,12 @@ enum class Op : uint8_t {
 #undef LANEWISE_IR_OP
 };
 
+inline constexpr unsigned kOpCount = 0
+#define LANEWISE_IR_OP(name, operands, result, kind) +1
+#include "ir/ops.def"
+#undef LANEWISE_IR_OP
+    ;
+
 inline constexpr int kVariadic = -1;
 enum class ResultRule : uint8_t { none, same0, same1, u1, i32, i64, word, any };
 
@@ -216,6 +222,8 @@ public:
   }
   /// Gives an existing instruction (a phi whose incoming values were not known yet) its operands.
   void set_operands(Value v, std::span<const Value> operands);
+  /// Type of the result of `op` on these operands; `type` where the rule is `any`.
+  [[nodiscard]] Type result_type(Op op, std::span<const Value> operands, Type type) const;
   /// Uniformity of `op` on these operands, as OpKind says.
   [[nodiscard]] bool derive_uniform(Op op, std::span<const Value> operands, uint64_t imm) const;
 
