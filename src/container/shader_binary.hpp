@@ -1,8 +1,8 @@
 // What every container yields: code, the constants beside it, and how the hardware is set up for it.
 #pragma once
 
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +28,8 @@ struct UserSgprs {
   bool dispatch_id = false;            // 2
   bool flat_scratch_init = false;      // 2
   bool private_segment_size = false;   // 1
-  uint8_t kernarg_preload_length = 0, kernarg_preload_offset = 0; // in SGPRs
+  uint8_t kernarg_preload_length = 0;  ///< SGPRs; gfx10.3 preloads none
+  uint16_t kernarg_preload_offset = 0; ///< dwords into the kernarg segment
   uint8_t count = 0;                   ///< COMPUTE_PGM_RSRC2.USER_SGPR
 };
 
@@ -37,28 +38,35 @@ struct KernelDescriptor {
   uint32_t group_segment_fixed_size = 0;   ///< static LDS, bytes
   uint32_t private_segment_fixed_size = 0; ///< scratch per lane, bytes
   uint32_t kernarg_size = 0;
-  int64_t code_entry_offset = 0;           ///< from the descriptor's own address
+  int64_t code_entry_offset = 0; ///< from the descriptor's own address
   uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
-  uint32_t vgpr_count = 0, sgpr_count = 0; ///< allocated
+  uint32_t vgpr_count = 0; ///< allocated for each lane, v0 upwards
+  uint32_t sgpr_count = 0; ///< allocated for a wave; always 128 on gfx10 (106 are addressable, then VCC)
+  uint32_t shared_vgpr_count = 0; ///< wave64 only: VGPRs that both halves of a wave share
   uint8_t priority = 0;
   FloatMode float_mode;
   bool ieee = false, dx10_clamp = false, fp16_overflow = false, wgp_mode = false, mem_ordered = false,
        fwd_progress = false, privileged = false, debug_mode = false, bulky = false, cdbg_user = false;
-  bool scratch_enabled = false;            ///< a scratch wave offset SGPR follows the workgroup ids
+  bool scratch_enabled = false; ///< a scratch wave offset SGPR follows the workgroup ids
   bool workgroup_id_x = false, workgroup_id_y = false, workgroup_id_z = false, workgroup_info = false;
-  uint8_t workitem_id_vgprs = 1;           ///< 1..3: v0..v2
+  uint8_t workitem_id_vgprs = 1; ///< 1..3: v0..v2
   bool uses_dynamic_stack = false;
   bool wave32 = false;
-  uint8_t exception_mask = 0;
+  uint8_t exception_mask = 0; ///< RSRC2 bits 30:24: invalid, denormal, div by 0, over-, underflow,
+                              ///< inexact, integer div by 0
   UserSgprs user;
 };
 
+/// One entry of the kernarg segment, as the metadata describes it.
 struct KernelArgument {
-  std::string name;      ///< empty for hidden arguments or when the metadata has none
-  std::string type_name; ///< source spelling, as "float*"
-  std::string value_kind;///< "by_value", "global_buffer", "hidden_global_offset_x", ...
-  std::string address_space, access;
-  uint32_t offset = 0, size = 0, align = 0, pointee_align = 0;
+  std::string name;              ///< empty for hidden arguments or when the metadata has none
+  std::string type_name;         ///< source spelling, as "float*"
+  std::string value_kind;        ///< "by_value", "global_buffer", "hidden_global_offset_x", ...
+  std::string address_space;     ///< of a pointer: "global", "constant", "local", ...; empty otherwise
+  std::string access;            ///< "read_only", "write_only", "read_write" or empty
+  uint32_t offset = 0, size = 0; ///< bytes in the kernarg segment
+  uint32_t align = 0;            ///< bytes; 0 when the container does not say (code objects never do)
+  uint32_t pointee_align = 0;    ///< of a dynamic LDS pointer, bytes; 0 when unknown
   [[nodiscard]] bool hidden() const { return value_kind.starts_with("hidden_"); }
 };
 
@@ -85,21 +93,35 @@ struct Kernel {
   KernelDescriptor descriptor;
   std::vector<KernelArgument> arguments;
   std::optional<std::array<uint32_t, 3>> required_workgroup_size;
-  uint32_t max_flat_workgroup_size = 1024;
+  uint32_t max_flat_workgroup_size = 1024; ///< work-items
+  /// The compiler relied on a grid that is a multiple of the workgroup. False when the metadata does not say
+  /// so, which leaves partial workgroups at the grid's end allowed.
   bool uniform_workgroup_size = true;
+  uint32_t kernarg_align = 16; ///< bytes
+  bool has_metadata = false;   ///< `arguments` and the sizes above come from the file, not from defaults
 };
 
 /// Everything a container holds. Relocations are applied.
 struct ShaderBinary {
-  std::string format;  ///< "hsa-code-object-v4", "raw", ...
-  std::string target;  ///< "amdgcn-amd-amdhsa--gfx1030"
-  std::vector<Segment> segments;
-  std::vector<Symbol> symbols;
-  std::vector<Kernel> kernels;
+  std::string format;            ///< "hsa-code-object-v4", "raw", ...
+  std::string target;            ///< "amdgcn-amd-amdhsa--gfx1030"
+  std::vector<Segment> segments; ///< sorted by address, without overlap
+  std::vector<Symbol> symbols;   ///< sorted by address
+  std::vector<Kernel> kernels;   ///< sorted by entry
+  /// Addresses of 8-byte words of the image that hold an image address (GOT entries, tables of pointers),
+  /// sorted. Relocations are applied for the image at its own addresses; a loader that puts it elsewhere adds
+  /// its displacement to each of these words.
+  std::vector<uint64_t> pointers;
+  std::vector<std::string> printf_formats; ///< "ID:N:SIZE0:...:format", as the metadata has them
 
   [[nodiscard]] const Kernel* find_kernel(std::string_view name) const;
   /// Bytes of the image at a virtual address, up to the end of the segment; empty when unmapped.
   [[nodiscard]] std::span<const uint8_t> at(uint64_t address) const;
+  /// The segment that holds an address; null when unmapped.
+  [[nodiscard]] const Segment* segment_at(uint64_t address) const;
+  /// The last function symbol that starts at or before an address and covers it (a symbol of size 0 covers
+  /// all up to the next one); null when there is none.
+  [[nodiscard]] const Symbol* function_at(uint64_t address) const;
 };
 
 } // namespace lanewise::container
