@@ -5,22 +5,6 @@
 #include <algorithm>
 
 namespace lanewise::ir {
-namespace {
-
-Type type_of(Input which) {
-  switch (which) {
-  case Input::kernarg_ptr:
-  case Input::dispatch_ptr:
-  case Input::queue_ptr:
-  case Input::dispatch_id:
-  case Input::image_base: return Type::i64;
-  case Input::initial_exec: return Type::u1;
-  default: return Type::i32;
-  }
-}
-
-} // namespace
-
 Value Builder::append(Op op, std::span<const Value> operands, Type type, uint64_t imm, uint8_t components) {
   const Value v = function.create(op, operands, type, imm, components, pc);
   (list_ ? *list_ : function[block].instructions).push_back(v);

@@ -19,6 +19,18 @@ const OpInfo& info(Op op) { return kOps[static_cast<unsigned>(op)]; }
 
 bool is_uniform(Input input) { return input < Input::local_id_x; }
 
+Type type_of(Input which) {
+  switch (which) {
+  case Input::kernarg_ptr:
+  case Input::dispatch_ptr:
+  case Input::queue_ptr:
+  case Input::dispatch_id:
+  case Input::image_base: return Type::i64;
+  case Input::initial_exec: return Type::u1;
+  default: return Type::i32;
+  }
+}
+
 int LanePattern::source(unsigned lane) const {
   const unsigned row = lane & ~15u, in_row = lane & 15u, group32 = lane & ~31u, in32 = lane & 31u;
   switch (kind) {

@@ -76,6 +76,7 @@ enum class Input : uint8_t {
   count_
 };
 [[nodiscard]] bool is_uniform(Input);
+[[nodiscard]] Type type_of(Input);
 
 /// Rounding, denormals and NaN rules of one floating-point operation.
 struct FloatControl {
