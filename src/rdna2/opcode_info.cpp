@@ -67,4 +67,21 @@ constexpr std::array<OpcodeInfo, opcode_count> opcode_table = {
 #undef LANEWISE_OPCODE
 };
 
+constexpr std::array<std::array<uint16_t, 1024>, 20> opcode_numbers = [] {
+  std::array<std::array<uint16_t, 1024>, 20> numbers;
+  for (auto& format : numbers) format.fill(no_opcode);
+  for (unsigned i = 0; i < opcode_count; ++i) {
+    const OpcodeInfo& row = opcode_table[i];
+    numbers[unsigned(row.encoding)][row.number] = uint16_t(i);
+    if (row.vop3 >= 0) numbers[unsigned(Encoding::vop3)][unsigned(row.vop3)] = uint16_t(i);
+  }
+  return numbers;
+}();
+
+std::optional<Opcode> find_opcode(std::string_view mnemonic) {
+  for (unsigned i = 0; i < opcode_count; ++i)
+    if (opcode_table[i].name == mnemonic) return Opcode(i);
+  return std::nullopt;
+}
+
 } // namespace lanewise::rdna2

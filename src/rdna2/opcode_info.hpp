@@ -5,20 +5,24 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace lanewise::rdna2 {
 
 /// Type of an operand: its width in registers and the meaning of its inline constants and literals.
+// clang-format off
 enum class OperandType : uint8_t {
   none,
   b16, i16, u16, f16,
+  i16h, ///< i16 in an f16 instruction: inline floats are 16-bit floats
   b32, i32, u32, f32,
   f16x2, i16x2, u16x2, ///< two halves in one register
   b64, i64, u64, f64,
   b96, b128, b256, b512,
   mask, ///< one bit per lane: one dword in wave32, two in wave64
 };
+// clang-format on
 
 /// State that an opcode reads or writes besides its operands. Bits.
 enum class State : uint8_t { scc = 1, vcc = 2, exec = 4, m0 = 8, mode = 16, pc = 32 };
@@ -26,13 +30,13 @@ enum class State : uint8_t { scc = 1, vcc = 2, exec = 4, m0 = 8, mode = 16, pc =
 /// Properties of an opcode. Bits.
 enum class OpcodeFlag : uint64_t {
   // encodings and modifiers
-  sdwa = 1ull << 0,      ///< has an SDWA form
-  dpp = 1ull << 1,       ///< has DPP16 and DPP8 forms
-  clamp = 1ull << 2,     ///< clamp has a meaning in VOP3 and VOP3P
-  omod = 1ull << 3,      ///< output modifier has a meaning
-  op_sel = 1ull << 4,    ///< op_sel (and op_sel_hi in VOP3P) has a meaning
-  neg_mods = 1ull << 5,  ///< VOP3P: neg_lo and neg_hi have a meaning
-  mix = 1ull << 6,       ///< v_fma_mix*: op_sel_hi chooses f16 sources, neg and abs as in VOP3
+  sdwa = 1ull << 0,     ///< has an SDWA form
+  dpp = 1ull << 1,      ///< has DPP16 and DPP8 forms
+  clamp = 1ull << 2,    ///< clamp has a meaning in VOP3 and VOP3P
+  omod = 1ull << 3,     ///< output modifier has a meaning
+  op_sel = 1ull << 4,   ///< op_sel (and op_sel_hi in VOP3P) has a meaning
+  neg_mods = 1ull << 5, ///< VOP3P: neg_lo and neg_hi have a meaning
+  mix = 1ull << 6,      ///< v_fma_mix*: op_sel_hi chooses f16 sources, neg and abs as in VOP3
   // operands
   tied_src0 = 1ull << 7, ///< src0 is the old destination; the word has no field for it
   tied_src1 = 1ull << 8,
@@ -47,6 +51,7 @@ enum class OpcodeFlag : uint64_t {
   simm_src = 1ull << 17,     ///< SOPK: the last source is simm16 as a constant
   hwreg = 1ull << 18,        ///< simm16 names a hardware register field
   interp = 1ull << 19,       ///< reads an attribute from LDS
+  simm = 1ull << 51,         ///< SOPP: simm16 has a meaning
   // control
   branch = 1ull << 20, ///< simm16 is a relative target
   jump = 1ull << 21,   ///< src0 is the new program counter
@@ -78,6 +83,10 @@ enum class OpcodeFlag : uint64_t {
   g16 = 1ull << 45, ///< 16-bit gradients
   packed = 1ull << 46,
   bvh = 1ull << 47,
+  // rest
+  float_moves = 1ull << 48, ///< moves bits, yet takes neg and abs as for f32
+  lds_only = 1ull << 49,    ///< has no GDS form
+  to_lds = 1ull << 50,      ///< the LDS bit sends the loaded data to LDS
 };
 
 constexpr State operator|(State a, State b) { return State(uint8_t(a) | uint8_t(b)); }
@@ -113,15 +122,25 @@ struct OpcodeInfo {
 inline constexpr unsigned opcode_count = unsigned(Opcode::count_);
 extern const std::array<OpcodeInfo, opcode_count> opcode_table;
 
+/// Opcode numbers of every format, 0xffff where there is none: opcode_numbers[format][number].
+inline constexpr uint16_t no_opcode = 0xffff;
+extern const std::array<std::array<uint16_t, 1024>, 20> opcode_numbers;
+
 [[nodiscard]] inline const OpcodeInfo& info(Opcode opcode) { return opcode_table[unsigned(opcode)]; }
 [[nodiscard]] inline std::string_view name(Opcode opcode) { return info(opcode).name; }
+
+/// The opcode of a mnemonic without suffix; linear in the table.
+[[nodiscard]] std::optional<Opcode> find_opcode(std::string_view mnemonic);
 
 /// Width in 32-bit registers.
 [[nodiscard]] constexpr unsigned dwords(OperandType type, WaveSize wave) {
   using enum OperandType;
   switch (type) {
   case none: return 0;
-  case b64: case i64: case u64: case f64: return 2;
+  case b64:
+  case i64:
+  case u64:
+  case f64: return 2;
   case b96: return 3;
   case b128: return 4;
   case b256: return 8;
@@ -138,7 +157,7 @@ extern const std::array<OpcodeInfo, opcode_count> opcode_table;
 
 [[nodiscard]] constexpr bool is_16bit(OperandType type) {
   using enum OperandType;
-  return type == b16 || type == i16 || type == u16 || type == f16;
+  return type >= b16 && type <= i16h;
 }
 
 } // namespace lanewise::rdna2

@@ -1,0 +1,96 @@
+// Names of MTBUF's unified formats (RDNA2 ISA, 8.1.6 "Buffer image format").
+#include "rdna2/disassembler_text.hpp"
+
+#include <array>
+
+namespace lanewise::rdna2::detail {
+namespace {
+
+constexpr std::array<std::string_view, 78> formats = {
+    "INVALID",
+    "8_UNORM",
+    "8_SNORM",
+    "8_USCALED",
+    "8_SSCALED",
+    "8_UINT",
+    "8_SINT",
+    "16_UNORM",
+    "16_SNORM",
+    "16_USCALED",
+    "16_SSCALED",
+    "16_UINT",
+    "16_SINT",
+    "16_FLOAT",
+    "8_8_UNORM",
+    "8_8_SNORM",
+    "8_8_USCALED",
+    "8_8_SSCALED",
+    "8_8_UINT",
+    "8_8_SINT",
+    "32_UINT",
+    "32_SINT",
+    "32_FLOAT",
+    "16_16_UNORM",
+    "16_16_SNORM",
+    "16_16_USCALED",
+    "16_16_SSCALED",
+    "16_16_UINT",
+    "16_16_SINT",
+    "16_16_FLOAT",
+    "10_11_11_UNORM",
+    "10_11_11_SNORM",
+    "10_11_11_USCALED",
+    "10_11_11_SSCALED",
+    "10_11_11_UINT",
+    "10_11_11_SINT",
+    "10_11_11_FLOAT",
+    "11_11_10_UNORM",
+    "11_11_10_SNORM",
+    "11_11_10_USCALED",
+    "11_11_10_SSCALED",
+    "11_11_10_UINT",
+    "11_11_10_SINT",
+    "11_11_10_FLOAT",
+    "10_10_10_2_UNORM",
+    "10_10_10_2_SNORM",
+    "10_10_10_2_USCALED",
+    "10_10_10_2_SSCALED",
+    "10_10_10_2_UINT",
+    "10_10_10_2_SINT",
+    "2_10_10_10_UNORM",
+    "2_10_10_10_SNORM",
+    "2_10_10_10_USCALED",
+    "2_10_10_10_SSCALED",
+    "2_10_10_10_UINT",
+    "2_10_10_10_SINT",
+    "8_8_8_8_UNORM",
+    "8_8_8_8_SNORM",
+    "8_8_8_8_USCALED",
+    "8_8_8_8_SSCALED",
+    "8_8_8_8_UINT",
+    "8_8_8_8_SINT",
+    "32_32_UINT",
+    "32_32_SINT",
+    "32_32_FLOAT",
+    "16_16_16_16_UNORM",
+    "16_16_16_16_SNORM",
+    "16_16_16_16_USCALED",
+    "16_16_16_16_SSCALED",
+    "16_16_16_16_UINT",
+    "16_16_16_16_SINT",
+    "16_16_16_16_FLOAT",
+    "32_32_32_UINT",
+    "32_32_32_SINT",
+    "32_32_32_FLOAT",
+    "32_32_32_32_UINT",
+    "32_32_32_32_SINT",
+    "32_32_32_32_FLOAT",
+};
+
+} // namespace
+
+std::string_view buffer_format_name(unsigned format) {
+  return format < formats.size() ? formats[format] : std::string_view{};
+}
+
+} // namespace lanewise::rdna2::detail
