@@ -117,6 +117,11 @@ struct ShaderBinary {
   [[nodiscard]] const Kernel* find_kernel(std::string_view name) const;
   /// Bytes of the image at a virtual address, up to the end of the segment; empty when unmapped.
   [[nodiscard]] std::span<const uint8_t> at(uint64_t address) const;
+  /// The code of a kernel. Without a size in the file it ends before the next function or the segment's end,
+  /// and trailing padding (s_code_end, 0xbf9f0000) is left out. Whole words; empty when unmapped.
+  [[nodiscard]] std::span<const uint8_t> code_of(const Kernel& kernel) const;
+  /// The same for a function symbol.
+  [[nodiscard]] std::span<const uint8_t> code_of(const Symbol& function) const;
   /// The segment that holds an address; null when unmapped.
   [[nodiscard]] const Segment* segment_at(uint64_t address) const;
   /// The last function symbol that starts at or before an address and covers it (a symbol of size 0 covers

@@ -154,6 +154,25 @@ TEST(CodeObject, ConstantAndWritableData) {
   EXPECT_EQ(binary.segment_at(~uint64_t{0}), nullptr);
 }
 
+TEST(ShaderBinary, CodeOfUnknownSizeEndsAtTheNextFunctionOrPadding) {
+  const uint32_t words[] = {0xbf800000, 0xbf810000, 0xbf9f0000, 0xbf800001,
+                            0xbf810000, 0xbf9f0000, 0xbf9f0000};
+  ShaderBinary binary;
+  binary.segments.push_back(
+      {.address = 0x100, .bytes = std::vector<uint8_t>(sizeof words), .executable = true});
+  std::memcpy(binary.segments[0].bytes.data(), words, sizeof words);
+  binary.kernels.push_back({.name = "a", .entry = 0x100});
+  binary.kernels.push_back({.name = "b", .entry = 0x10c});
+  binary.kernels.push_back({.name = "c", .entry = 0x10c, .code_size = 12});
+  binary.kernels.push_back({.name = "nowhere", .entry = 0x800});
+  const std::size_t sizes[] = {8, 8, 12, 0};
+  for (std::size_t i = 0; i < std::size(sizes); ++i)
+    EXPECT_EQ(binary.code_of(binary.kernels[i]).size(), sizes[i]) << binary.kernels[i].name;
+  binary.symbols.push_back({"f", 0x104, 0, Symbol::Kind::function});
+  EXPECT_EQ(binary.code_of(binary.kernels[0]).size(), 4u);
+  EXPECT_EQ(binary.code_of(binary.symbols[0]).size(), 4u);
+}
+
 TEST(Bundle, PicksTheTarget) {
   EXPECT_EQ(load_test("bundle.hipfb", {.target = "gfx1031"}).target, "amdgcn-amd-amdhsa--gfx1031");
   EXPECT_EQ(load_test("bundle.hipfb", {.target = "hipv4-amdgcn-amd-amdhsa--gfx1030"}).kernels.size(), 2u);
