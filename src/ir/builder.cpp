@@ -1,26 +1,67 @@
 #include "ir/builder.hpp"
 
 #include "ir/fold.hpp"
+#include "ir/value_table.hpp"
 
 #include <algorithm>
 
 namespace lanewise::ir {
+namespace {
+
+/// A copy of operands: rules make instructions, which may move the pool that the original lies in.
+class Operands {
+ public:
+  Operands(const Function& f, Op op, std::span<const Value> from) : count_(from.size()) {
+    if (count_ > near_.size())
+      far_.assign(from.begin(), from.end());
+    else
+      std::ranges::copy(from, near_.begin());
+    Value* p = data();
+    if (is_commutative(op) && goes_first(f, p[1], p[0])) std::swap(p[0], p[1]);
+  }
+  [[nodiscard]] std::span<const Value> get() { return {data(), count_}; }
+
+ private:
+  [[nodiscard]] Value* data() { return far_.empty() ? near_.data() : far_.data(); }
+  size_t count_;
+  std::array<Value, 12> near_;
+  std::vector<Value> far_;
+};
+
+} // namespace
+
 Value Builder::append(Op op, std::span<const Value> operands, Type type, uint64_t imm, uint8_t components) {
   const Value v = function.create(op, operands, type, imm, components, pc);
-  (list_ ? *list_ : function[block].instructions).push_back(v);
+  list().push_back(v);
   return v;
 }
 
 Value Builder::emit(Op op, std::span<const Value> operands, Type type, uint64_t imm, uint8_t components) {
   if (!folding) return append(op, operands, type, imm, components);
-  std::array<Value, 2> swapped;
-  if (is_commutative(op) && goes_first(function, operands[1], operands[0])) {
-    swapped = {operands[1], operands[0]};
-    operands = swapped;
-  }
-  const Request request{op, operands, function.result_type(op, operands, type), imm, components};
+  Operands copy(function, op, operands);
+  const Request request{op, copy.get(), function.result_type(op, copy.get(), type), imm, components};
   if (const Value v = fold(*this, request)) return v;
-  return append(op, operands, type, imm, components);
+  if (!table || !ValueTable::takes(request)) return append(op, copy.get(), type, imm, components);
+  if (const Value v = table->find(request)) return v;
+  const Value v = append(op, copy.get(), type, imm, components);
+  table->insert(v);
+  return v;
+}
+
+Value Builder::place(Value existing) {
+  const Inst inst = function[existing];
+  Operands copy(function, inst.op, function.operands(existing));
+  const Request request{inst.op, copy.get(), inst.type, inst.imm, inst.components};
+  if (const Value v = fold(*this, request)) return v;
+  const bool numbered = table && ValueTable::takes(request);
+  if (numbered) {
+    if (const Value v = table->find(request)) return v;
+  }
+  std::ranges::copy(copy.get(), function.operands(existing).begin());
+  function[existing].uniform = function.derive_uniform(inst.op, copy.get(), inst.imm);
+  list().push_back(existing);
+  if (numbered) table->insert(existing);
+  return existing;
 }
 
 Value Builder::input(Input which) {

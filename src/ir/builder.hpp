@@ -17,6 +17,8 @@
 
 namespace lanewise::ir {
 
+class ValueTable;
+
 class Builder {
  public:
   explicit Builder(Function& f) : function(f) {}
@@ -25,9 +27,10 @@ class Builder {
   Builder(Function& f, std::vector<Value>& list) : function(f), list_(&list) {}
 
   Function& function;
-  Block block;         ///< where instructions are appended
-  uint32_t pc = 0;     ///< guest instruction that they come from
-  bool folding = true; ///< false: every request becomes an instruction
+  Block block;                 ///< where instructions are appended
+  uint32_t pc = 0;             ///< guest instruction that they come from
+  ValueTable* table = nullptr; ///< if set, equal operations become one value
+  bool folding = true;         ///< false: every request becomes an instruction
 
   /// The result of `op`: an existing value where folding finds one, else a new instruction.
   /// `type` counts only for operations whose result rule is `any`.
@@ -37,7 +40,10 @@ class Builder {
              uint8_t components = 1) {
     return emit(op, std::span<const Value>(operands.begin(), operands.size()), type, imm, components);
   }
-  /// Appends an existing or unfolded instruction.
+  /// The same for an instruction that exists already: folded, numbered, or itself put into the list. Its
+  /// uniformity is derived anew.
+  Value place(Value existing);
+  /// Appends a new instruction without folding.
   Value append(Op op, std::span<const Value> operands, Type type = Type::none, uint64_t imm = 0,
                uint8_t components = 1);
 
@@ -171,6 +177,7 @@ class Builder {
   void trap(TrapReason reason) { emit(Op::trap, {}, Type::none, static_cast<uint64_t>(reason)); }
 
  private:
+  [[nodiscard]] std::vector<Value>& list() { return list_ ? *list_ : function[block].instructions; }
   std::vector<Value>* list_ = nullptr;
 };
 

@@ -42,6 +42,8 @@ bool is_commutative(Op op) {
   case Op::umax:
   case Op::smin:
   case Op::smax:
+  case Op::add_c:
+  case Op::carry:
   case Op::eq:
   case Op::ne: return true;
   default: return false;

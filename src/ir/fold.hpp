@@ -25,6 +25,7 @@ struct Request {
 /// through `b`. Cost: constant time per rule, but for chains of lane writes (see fold_lanes.cpp).
 [[nodiscard]] Value fold(Builder& b, const Request& request);
 
+/// In its first two operands.
 [[nodiscard]] bool is_commutative(Op op);
 /// Order of the operands of commutative operations: constants last, else older values first.
 [[nodiscard]] bool goes_first(const Function& f, Value a, Value b);

@@ -1,0 +1,25 @@
+// The passes, each a function of the program; passes/pipeline.cpp has the order, docs/passes.md the rewrites.
+// The result says whether the program changed. All grow near linearly with the program.
+#pragma once
+
+#include "ir/ir.hpp"
+
+namespace lanewise::passes {
+
+/// Finds out anew which values are one for the whole wave. Runs first, because loop phis are made before
+/// their operands are known: starts from "everything is uniform" and takes back what depends on the lane.
+bool uniformity(ir::Function& f);
+
+/// Folds every instruction (ir/fold.hpp) and makes equal ones one, block by block in dominance order.
+bool simplify(ir::Function& f);
+
+/// Turns wave masks that go through phis as numbers into per-lane phis.
+bool mask_phis(ir::Function& f);
+
+/// Removes what nothing visible depends on.
+bool dead_code(ir::Function& f);
+
+/// Takes constant branches, removes unreachable blocks, joins blocks in a straight line.
+bool cfg_cleanup(ir::Function& f);
+
+} // namespace lanewise::passes

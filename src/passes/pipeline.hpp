@@ -1,0 +1,39 @@
+// The passes in their order.
+#pragma once
+
+#include "ir/ir.hpp"
+#include "support/error.hpp"
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace lanewise::passes {
+
+struct PipelineOptions {
+  /// Runs the verifier after every pass; an error names the pass.
+  bool verify = false;
+  /// Called after every pass that ran, with its name and place in the order.
+  std::function<void(std::string_view pass, size_t index, const ir::Function&)> after;
+  /// Stop behind the first pass of this name; empty = run all. An unknown name is an error.
+  std::string_view last;
+};
+
+struct PassTime {
+  std::string_view pass;
+  double microseconds = 0;
+  bool changed = false;
+};
+
+struct PipelineReport {
+  std::vector<PassTime> passes;
+};
+
+/// Names in the order in which they run.
+[[nodiscard]] std::vector<std::string_view> pass_names();
+
+/// The program may only come from verified IR. Errors: `unsupported` from a pass that refuses the program,
+/// `check` from the verifier, `call` for an unknown `last`.
+[[nodiscard]] Expected<PipelineReport> run(ir::Function& f, const PipelineOptions& options = {});
+
+} // namespace lanewise::passes
