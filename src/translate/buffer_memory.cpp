@@ -1,0 +1,129 @@
+// MUBUF and MTBUF (RDNA2 ISA, section 8). Descriptors stay operands: passes/lower_buffers works out
+// addresses.
+#include "translate/memory_access.hpp"
+
+namespace lanewise::translate {
+namespace {
+
+using ir::AtomicOp;
+using ir::Op;
+using rdna2::OpcodeFlag;
+
+/// r0 .. r3, index, offset, soffset, active. The offset holds the instruction's immediate too.
+std::array<Value, 8> buffer_operands(Translator& t, const Instruction& i) {
+  auto& b = t.b;
+  const auto vaddr = [&](unsigned k) { return t.raw32(i.src[0], k); };
+  Value offset = b.i32(static_cast<uint32_t>(i.imm));
+  if (i.offen) offset = b.add(vaddr(i.idxen ? 1 : 0), offset);
+  const auto r = [&](unsigned k) { return t.scalar32(i.src[1], k); };
+  return {r(0), r(1), r(2), r(3), i.idxen ? vaddr(0) : b.i32(0), offset, t.scalar32(i.src[2]), t.active()};
+}
+
+bool is_plain(Translator& t, const Instruction& i) {
+  if (i.lds) t.unsupported(i, "load to LDS");
+  if (i.tfe) t.unsupported(i, "TFE");
+  return !i.lds && !i.tfe;
+}
+
+Shape buffer_shape(const Instruction& i) {
+  Shape s = shape_of(i, ir::Space::global);
+  s.access.idxen = i.idxen;
+  s.access.offen = i.offen;
+  return s;
+}
+
+/// Scratch through the private segment buffer needs no order, but that is known only after folding; what is
+/// lost is at most a fence.
+void load_buffer(Translator& t, const Instruction& i) {
+  if (!is_plain(t, i)) return;
+  const Shape shape = buffer_shape(i);
+  const auto operands = buffer_operands(t, i);
+  t.before_access(false);
+  const Value v = t.b.emit(Op::buffer_load, operands, Type::i32, shape.access.pack(), shape.components);
+  t.after_access(false);
+  set_loaded(t, shape, i.dst[0].reg, v);
+}
+
+void store_buffer(Translator& t, const Instruction& i) {
+  if (!is_plain(t, i)) return;
+  const Shape shape = buffer_shape(i);
+  const auto fixed = buffer_operands(t, i);
+  std::vector<Value> operands(fixed.begin(), fixed.end());
+  const auto data = stored_data(t, shape, i.src[3]);
+  operands.insert(operands.end(), data.begin(), data.end());
+  t.before_access(true);
+  t.b.emit(Op::buffer_store, operands, Type::none, shape.access.pack());
+  t.after_access(true);
+}
+
+template <AtomicOp A>
+void atomic(Translator& t, const Instruction& i) {
+  if (!is_plain(t, i)) return;
+  const AtomicOperands o = atomic_operands(t, i, A, i.src[3]);
+  ir::MemoryAccess access = atomic_access(i, ir::Space::global, A);
+  access.idxen = i.idxen;
+  access.offen = i.offen;
+  const auto fixed = buffer_operands(t, i);
+  std::vector<Value> operands(fixed.begin(), fixed.end());
+  operands.push_back(o.data);
+  if (o.compare) operands.push_back(o.compare);
+  t.before_access(true);
+  const Value old = t.b.emit(Op::buffer_atomic, operands, t.b.function[o.data].type, access.pack());
+  t.after_access(true);
+  set_atomic_result(t, i, old);
+}
+
+using enum Opcode;
+
+#define LANEWISE_ATOMIC(name, op)                                                                            \
+  {buffer_atomic_##name, atomic<AtomicOp::op>}, { buffer_atomic_##name##_x2, atomic<AtomicOp::op> }
+
+constexpr Meaning meanings[] = {
+    {buffer_load_ubyte, load_buffer},
+    {buffer_load_sbyte, load_buffer},
+    {buffer_load_ushort, load_buffer},
+    {buffer_load_sshort, load_buffer},
+    {buffer_load_dword, load_buffer},
+    {buffer_load_dwordx2, load_buffer},
+    {buffer_load_dwordx3, load_buffer},
+    {buffer_load_dwordx4, load_buffer},
+    {buffer_load_ubyte_d16, load_buffer},
+    {buffer_load_ubyte_d16_hi, load_buffer},
+    {buffer_load_sbyte_d16, load_buffer},
+    {buffer_load_sbyte_d16_hi, load_buffer},
+    {buffer_load_short_d16, load_buffer},
+    {buffer_load_short_d16_hi, load_buffer},
+    {buffer_store_byte, store_buffer},
+    {buffer_store_byte_d16_hi, store_buffer},
+    {buffer_store_short, store_buffer},
+    {buffer_store_short_d16_hi, store_buffer},
+    {buffer_store_dword, store_buffer},
+    {buffer_store_dwordx2, store_buffer},
+    {buffer_store_dwordx3, store_buffer},
+    {buffer_store_dwordx4, store_buffer},
+    LANEWISE_ATOMIC(swap, swap),
+    LANEWISE_ATOMIC(cmpswap, cmpswap),
+    LANEWISE_ATOMIC(add, add),
+    LANEWISE_ATOMIC(sub, sub),
+    LANEWISE_ATOMIC(smin, smin),
+    LANEWISE_ATOMIC(umin, umin),
+    LANEWISE_ATOMIC(smax, smax),
+    LANEWISE_ATOMIC(umax, umax),
+    LANEWISE_ATOMIC(and, and_),
+    LANEWISE_ATOMIC(or, or_),
+    LANEWISE_ATOMIC(xor, xor_),
+    LANEWISE_ATOMIC(inc, inc),
+    LANEWISE_ATOMIC(dec, dec),
+    LANEWISE_ATOMIC(fcmpswap, fcmpswap),
+    LANEWISE_ATOMIC(fmin, fmin),
+    LANEWISE_ATOMIC(fmax, fmax),
+    {buffer_atomic_csub, atomic<AtomicOp::csub>},
+};
+
+#undef LANEWISE_ATOMIC
+
+} // namespace
+
+std::span<const Meaning> buffer_memory() { return meanings; }
+
+} // namespace lanewise::translate

@@ -1,0 +1,116 @@
+#include "translate/flow.hpp"
+
+#include <algorithm>
+
+namespace lanewise::translate {
+
+Flow::Flow(const Graph& graph) : irreducible_(graph.nodes.size()) {
+  number_variables(graph);
+  order_nodes(graph);
+  collect_predecessors(graph);
+  find_written(graph);
+  merge_loops();
+}
+
+void Flow::number_variables(const Graph& graph) {
+  std::array<bool, reg::count> written{};
+  for (const CodeBlock& b : graph.code.blocks())
+    for (const auto& i : graph.code.instructions(b))
+      for_each_written(i, graph.code.wave(), [&](unsigned r) { written[r] = true; });
+  variable_.fill(no_variable);
+  for (unsigned r = 0; r < reg::count; ++r) {
+    if (!written[r]) continue;
+    variable_[r] = static_cast<uint16_t>(registers_.size());
+    registers_.push_back(static_cast<uint16_t>(r));
+  }
+}
+
+/// Depth first without recursion. The second successor is visited first, so that a taken branch's target
+/// comes behind the fall-through code in the order.
+void Flow::order_nodes(const Graph& graph) {
+  struct Frame {
+    uint32_t node;
+    uint8_t next;
+  };
+  std::vector<bool> seen(graph.nodes.size());
+  std::vector<Frame> stack{{0, 0}};
+  seen[0] = true;
+  while (!stack.empty()) {
+    Frame& f = stack.back();
+    const Node& n = graph.nodes[f.node];
+    if (f.next == n.successor_count) {
+      order_.push_back(f.node);
+      stack.pop_back();
+      continue;
+    }
+    const uint32_t s = n.successors[f.next++];
+    if (!seen[s]) {
+      seen[s] = true;
+      stack.push_back({s, 0});
+    }
+  }
+  std::ranges::reverse(order_);
+  position_.resize(graph.nodes.size());
+  for (uint32_t p = 0; p < order_.size(); ++p) position_[order_[p]] = p;
+}
+
+void Flow::collect_predecessors(const Graph& graph) {
+  const auto for_each_edge = [&](auto&& f) {
+    for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+      const Node& node = graph.nodes[n];
+      for (unsigned s = 0; s < node.successor_count; ++s)
+        if (s == 0 || node.successors[1] != node.successors[0]) f(n, node.successors[s]);
+    }
+  };
+  first_.assign(graph.nodes.size() + 1, 0);
+  for_each_edge([&](uint32_t, uint32_t to) { ++first_[to + 1]; });
+  for (size_t n = 0; n < graph.nodes.size(); ++n) first_[n + 1] += first_[n];
+  predecessors_.resize(first_.back());
+  std::vector<uint32_t> at(first_.begin(), first_.end() - 1);
+  for_each_edge([&](uint32_t from, uint32_t to) { predecessors_[at[to]++] = from; });
+}
+
+void Flow::find_written(const Graph& graph) {
+  written_ = VariableSets(graph.nodes.size(), variable_count());
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n)
+    for (const auto& i : graph.code.instructions(graph.block(graph.nodes[n])))
+      for_each_written(i, graph.code.wave(), [&](unsigned r) { written_.insert(n, variable_[r]); });
+}
+
+uint32_t Flow::representative(uint32_t node) {
+  while (inner_[node] != node) node = inner_[node] = inner_[inner_[node]];
+  return node;
+}
+
+/// Loops from the inside out (Tarjan, "Testing flow graph reducibility", 1974): a loop that is done counts as
+/// one node, its header. Growth: almost linear in edges.
+void Flow::merge_loops() {
+  inner_.resize(order_.size());
+  for (uint32_t n = 0; n < inner_.size(); ++n) inner_[n] = n;
+  for (auto it = order_.rbegin(); it != order_.rend(); ++it) merge_loop(*it);
+}
+
+void Flow::merge_loop(uint32_t header) {
+  std::vector<uint32_t> body;
+  const auto take = [&](uint32_t node) {
+    const uint32_t n = representative(node);
+    if (n == header) return;
+    inner_[n] = header;
+    body.push_back(n);
+  };
+  for (const uint32_t p : predecessors(header))
+    if (position_[p] >= position_[header]) take(p);
+  for (size_t k = 0; k < body.size(); ++k) {
+    written_.unite(header, body[k]);
+    if (irreducible_[body[k]]) irreducible_[header] = true;
+    for (const uint32_t p : predecessors(body[k])) {
+      const uint32_t q = representative(p);
+      if (position_[q] > position_[header])
+        take(q);
+      else if (q != header)
+        irreducible_[header] = true; // enters the loop beside its header
+    }
+  }
+}
+
+} // namespace lanewise::translate

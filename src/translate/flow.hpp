@@ -1,0 +1,54 @@
+// The graph as SSA construction wants it: nodes in reverse post order, predecessors, and for each loop the
+// variables that it may change, so that a loop's header gets phis for those only. A register that a loop
+// leaves alone keeps its one value, and with it what is known of it.
+#pragma once
+
+#include "translate/graph.hpp"
+#include "translate/registers.hpp"
+
+#include <span>
+#include <vector>
+
+namespace lanewise::translate {
+
+class Flow {
+ public:
+  explicit Flow(const Graph& graph);
+
+  [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }
+  /// Position of a node in order().
+  [[nodiscard]] uint32_t position(uint32_t node) const { return position_[node]; }
+  /// Predecessors of a node, each once.
+  [[nodiscard]] std::span<const uint32_t> predecessors(uint32_t node) const {
+    return {predecessors_.data() + first_[node], first_[node + 1] - first_[node]};
+  }
+  /// Whether `variable` may change between two visits of `node`, the header of a loop. True when the loop has
+  /// a second entry, where nothing is known.
+  [[nodiscard]] bool changes(uint32_t node, unsigned variable) const {
+    return irreducible_[node] || written_.contains(node, variable);
+  }
+
+  /// Number of a register's variable; only of registers that the program writes.
+  static constexpr uint16_t no_variable = UINT16_MAX;
+  [[nodiscard]] uint16_t variable(unsigned reg) const { return variable_[reg]; }
+  [[nodiscard]] unsigned variable_count() const { return static_cast<unsigned>(registers_.size()); }
+  [[nodiscard]] unsigned register_of(unsigned variable) const { return registers_[variable]; }
+
+ private:
+  void number_variables(const Graph& graph);
+  void order_nodes(const Graph& graph);
+  void collect_predecessors(const Graph& graph);
+  void find_written(const Graph& graph);
+  void merge_loops();
+  void merge_loop(uint32_t header);
+  uint32_t representative(uint32_t node);
+
+  std::vector<uint32_t> order_, position_, first_, predecessors_;
+  std::vector<uint32_t> inner_; ///< union-find: outermost loop header seen so far that holds a node
+  std::vector<bool> irreducible_;
+  std::array<uint16_t, reg::count> variable_{};
+  std::vector<uint16_t> registers_;
+  VariableSets written_{0, 0};
+};
+
+} // namespace lanewise::translate

@@ -1,0 +1,60 @@
+// Guest registers as SSA variables: one per dword, SCC, and EXEC as a mask. Only those that a program touches
+// get a number, so that arrays by variable are dense.
+#pragma once
+
+#include "rdna2/instruction.hpp"
+#include "rdna2/opcode_info.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace lanewise::translate {
+
+/// Names of all registers of the machine.
+namespace reg {
+inline constexpr unsigned vcc_lo = 106, vcc_hi = 107, m0 = 124, null = 125, exec_lo = 126, exec_hi = 127;
+inline constexpr unsigned scc = 128;  ///< u1, uniform
+inline constexpr unsigned exec = 129; ///< u1, per lane
+inline constexpr unsigned vgpr0 = 130;
+inline constexpr unsigned count = vgpr0 + 256;
+} // namespace reg
+
+/// Calls `f(register)` for each register that an instruction may write. `vgprs` bounds relative destinations.
+template <class F>
+void for_each_written(const rdna2::Instruction& i, rdna2::WaveSize wave, F&& f) {
+  const auto& row = rdna2::info(i.opcode);
+  const bool wave64 = wave == rdna2::WaveSize::wave64;
+  for (const rdna2::Operand& d : i.dst) {
+    const bool relative = row.has(rdna2::OpcodeFlag::relative_dst);
+    if (d.is_vgpr()) {
+      const unsigned end = relative ? 256u : d.reg + unsigned{d.dwords};
+      for (unsigned r = d.reg; r < end; ++r) f(reg::vgpr0 + r);
+    } else if (d.is_sgpr()) {
+      const unsigned end = relative ? unsigned{reg::vcc_hi} + 1 : d.reg + unsigned{d.dwords};
+      for (unsigned r = d.reg; r < end; ++r)
+        f(r == reg::exec_lo || (r == reg::exec_hi && wave64) ? unsigned{reg::exec} : r);
+    }
+  }
+  if (row.writes_state(rdna2::State::scc)) f(reg::scc);
+  if (row.writes_state(rdna2::State::exec)) f(reg::exec);
+}
+
+/// Sets of variables, all of one size, stored one behind the other.
+class VariableSets {
+ public:
+  VariableSets(size_t sets, unsigned variables) : words_((variables + 63) / 64), bits_(sets * words_) {}
+  void insert(size_t set, unsigned v) { bits_[set * words_ + v / 64] |= uint64_t{1} << (v % 64); }
+  [[nodiscard]] bool contains(size_t set, unsigned v) const {
+    return bits_[set * words_ + v / 64] >> (v % 64) & 1;
+  }
+  void unite(size_t into, size_t from) {
+    for (size_t w = 0; w < words_; ++w) bits_[into * words_ + w] |= bits_[from * words_ + w];
+  }
+
+ private:
+  size_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+} // namespace lanewise::translate

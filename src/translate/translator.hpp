@@ -1,0 +1,204 @@
+// The frame that all instruction families use: registers, operands with their modifiers, and results under
+// EXEC.
+//
+// What lanes that are off would read or write is taken care of here and nowhere else:
+//  - a result for a VGPR is `select(active, new, old)`;
+//  - a lane-local source is read as lanes that are on see it: of `select(exec, a, b)` only `a`, because what
+//  the
+//    other lanes compute is dropped by the select of the result.
+#pragma once
+
+#include "translate/entry.hpp"
+#include "translate/mode.hpp"
+#include "translate/ssa.hpp"
+#include "translate/translate.hpp"
+
+#include <optional>
+
+namespace lanewise::translate {
+
+using ir::Type;
+using ir::Value;
+using rdna2::Instruction;
+using rdna2::Opcode;
+using rdna2::Operand;
+using rdna2::OperandKind;
+
+class Translator {
+ public:
+  Translator(const Graph& graph, const Flow& flow, const container::Kernel& kernel,
+             const TranslateOptions& options, ir::Function& function);
+
+  ir::Builder b;
+
+  /// All nodes to blocks. The function is whole afterwards.
+  [[nodiscard]] Expected<void> run();
+
+  // -- about the program
+  [[nodiscard]] bool wave64() const { return function_->wave_size == 64; }
+  [[nodiscard]] const container::Kernel& kernel() const { return *kernel_; }
+  [[nodiscard]] const container::ShaderBinary& binary() const { return graph_->code.binary(); }
+  /// Errors end the translation after the instruction.
+  void unsupported(const Instruction& i, std::string what);
+
+  // -- registers: scalar register file 0..127 (exec, vcc, m0, null included) and VGPRs, i32
+  [[nodiscard]] Value sgpr(unsigned r);
+  void set_sgpr(unsigned r, Value v);
+  [[nodiscard]] Value vgpr(unsigned r) { return ssa_.read(reg::vgpr0 + r); } ///< in every lane
+  [[nodiscard]] Value scc() { return ssa_.read(reg::scc); }
+  void set_scc(Value u1) { ssa_.write(reg::scc, u1); }
+  [[nodiscard]] Value exec() { return ssa_.read(reg::exec); }
+  void set_exec(Value u1) { ssa_.write(reg::exec, u1); }
+  /// Values from outside, made once at the start of the program.
+  [[nodiscard]] Value input(ir::Input which);
+  /// `image base + offset`, i64.
+  [[nodiscard]] Value image_address(uint64_t offset);
+
+  // -- scalar operands: uniform
+  [[nodiscard]] Value scalar32(const Operand& o, unsigned dword = 0);
+  [[nodiscard]] Value scalar64(const Operand& o);
+  void set_scalar32(const Operand& o, Value v) { set_sgpr(o.reg, v); }
+  void set_scalar64(const Operand& o, Value v);
+  /// The operand's one or two registers as a wave mask: a number of the wave's width.
+  [[nodiscard]] Value word(const Operand& o) { return wave64() ? scalar64(o) : scalar32(o); }
+  /// The same as a per-lane u1. As all lanes see it; `active_mask` as lanes that are on see it.
+  [[nodiscard]] Value mask(const Operand& o);
+  [[nodiscard]] Value active_mask(const Operand& o) { return strip_mask(mask(o)); }
+  void set_mask(const Operand& o, Value u1);
+
+  // -- vector sources, with SDWA, DPP, op_sel, abs and neg; as lanes that are on see them
+  [[nodiscard]] Value raw32(const Operand& o, unsigned dword = 0); ///< without modifiers
+  [[nodiscard]] Value raw64(const Operand& o, unsigned first_dword = 0);
+  [[nodiscard]] Value b32(const Instruction& i, unsigned n);
+  [[nodiscard]] Value b64(const Instruction& i, unsigned n) { return raw64(i.src[n]); }
+  [[nodiscard]] Value b16(const Instruction& i, unsigned n); ///< i16
+  [[nodiscard]] Value f32(const Instruction& i, unsigned n);
+  [[nodiscard]] Value f64(const Instruction& i, unsigned n);
+  [[nodiscard]] Value f16(const Instruction& i, unsigned n);
+  [[nodiscard]] Value with_modifiers(Value x, const Operand& o); ///< abs, then neg; of a float
+
+  // -- results, under the instruction's active mask
+  void set_b32(const Instruction& i, Value v);
+  void set_b64(const Instruction& i, Value v);
+  void set_b16(const Instruction& i, Value i16);
+  void set_f32(const Instruction& i, Value v); ///< output modifier and clamp applied here
+  void set_f64(const Instruction& i, Value v);
+  void set_f16(const Instruction& i, Value v);
+  void set_half(unsigned r, Value i16, bool high);  ///< the other half stays
+  void set_compare(const Instruction& i, Value u1); ///< VCC, SGPRs or EXEC
+  void set_vgpr(unsigned r, Value v);               ///< select(active, v, old)
+  /// In lanes of `lanes` instead.
+  void set_vgpr(unsigned r, Value v, Value lanes);
+
+  /// Lanes that the current instruction works for: EXEC, less those that DPP switches off.
+  [[nodiscard]] Value active() const { return active_; }
+  [[nodiscard]] Value strip(Value v);      ///< v as lanes in EXEC see it
+  [[nodiscard]] Value strip_mask(Value m); ///< the same for a u1
+  /// A per-lane constant: `lane` -> bool, as lane_bit of a number.
+  template <class F>
+  [[nodiscard]] Value lane_constant(F&& f) {
+    uint64_t bits = 0;
+    for (unsigned lane = 0; lane < function_->wave_size; ++lane) bits |= uint64_t{f(lane)} << lane;
+    if (bits == (~uint64_t{0} >> (64 - function_->wave_size))) return b.u1(true);
+    return b.lane_bit(b.word(bits));
+  }
+
+  // -- floating point
+  /// Reports an error where MODE is not a constant.
+  [[nodiscard]] ir::FloatControl control(Type type);
+  [[nodiscard]] const Mode& mode() const { return mode_; }
+
+  // -- halves
+  [[nodiscard]] Value low16(Value v);             ///< i32 -> i16
+  [[nodiscard]] Value high16(Value v);            ///< i32 -> i16
+  [[nodiscard]] Value pack16(Value lo, Value hi); ///< two i16 -> i32
+  /// `pack64`, which sees through 64-bit additions done in two steps.
+  [[nodiscard]] Value pair(Value lo, Value hi);
+
+  // -- control
+  void set_jump_target(Value i64) { jump_target_ = i64; }
+
+  // -- order of memory accesses
+  void before_access(bool writes);
+  void after_access(bool writes) { (writes ? order_.stored : order_.loaded) = true; }
+  void wait() { order_.wait(); }
+  void synchronized() { order_.due_load = order_.due_store = false; }
+
+ private:
+  /// Accesses since the last s_waitcnt, and those that a fence has to order before the next access.
+  struct Order {
+    bool loaded = false, stored = false, due_load = false, due_store = false;
+    void wait() {
+      due_load |= loaded;
+      due_store |= stored;
+      loaded = stored = false;
+    }
+    void unite(const Order& o) {
+      loaded |= o.loaded, stored |= o.stored, due_load |= o.due_load, due_store |= o.due_store;
+    }
+  };
+
+  [[nodiscard]] Value initial(unsigned r);
+  void translate_node(uint32_t node);
+  void begin_instruction(const Instruction& i);
+  void end_node(uint32_t node);
+  void leave_checked(uint32_t node, const Instruction& last);
+  void link_blocks();
+  [[nodiscard]] Value branch_condition(Opcode opcode, bool& negated);
+  [[nodiscard]] bool implies(Value mask, Value other, unsigned depth = 0) const;
+  [[nodiscard]] Value special32(const Operand& o, unsigned dword);
+  [[nodiscard]] Value sub_dword(Value v, const Operand& o);
+  [[nodiscard]] Value dpp_source(const Instruction& i, const Operand& o);
+  [[nodiscard]] Value dpp_active(const Instruction& i);
+  [[nodiscard]] Value keep_half(Value v, uint32_t mask);
+  [[nodiscard]] Value insert_sdwa(const Instruction& i, Value v);
+  [[nodiscard]] Value output_modifier(const Instruction& i, Value v);
+
+  const Graph* graph_;
+  const container::Kernel* kernel_;
+  const TranslateOptions* options_;
+  ir::Function* function_;
+  const Flow* flow_;
+  std::vector<Value> prologue_list_;
+  ir::Builder prologue_;
+  Ssa ssa_;
+  std::vector<Mode> modes_;
+  Mode mode_;
+  std::vector<ir::Block> blocks_; ///< by node
+  std::vector<Order> orders_;     ///< at the end of a node
+  Order order_;
+  Value active_, dpp_valid_;
+  std::array<Value, static_cast<size_t>(ir::Input::count_)> inputs_{};
+  std::array<EntryValue, 106> entry_sgprs_{};
+  const Instruction* current_ = nullptr;
+  Value jump_target_; ///< of the s_setpc_b64 or s_swappc_b64 that ends the node
+  std::optional<Error> error_;
+};
+
+/// What one opcode means.
+using Handler = void (*)(Translator&, const Instruction&);
+struct Meaning {
+  Opcode opcode;
+  Handler handler;
+};
+
+// One function for each family, in the file of the same name.
+[[nodiscard]] std::span<const Meaning> scalar_alu();
+[[nodiscard]] std::span<const Meaning> scalar_mask();
+[[nodiscard]] std::span<const Meaning> scalar_memory();
+[[nodiscard]] std::span<const Meaning> vector_integer();
+[[nodiscard]] std::span<const Meaning> vector_bytes();
+[[nodiscard]] std::span<const Meaning> vector_float();
+[[nodiscard]] std::span<const Meaning> vector_convert();
+[[nodiscard]] std::span<const Meaning> vector_compare();
+[[nodiscard]] std::span<const Meaning> vector_packed();
+[[nodiscard]] std::span<const Meaning> cross_lane();
+[[nodiscard]] std::span<const Meaning> lds();
+[[nodiscard]] std::span<const Meaning> global_memory();
+[[nodiscard]] std::span<const Meaning> buffer_memory();
+[[nodiscard]] std::span<const Meaning> control();
+
+/// The handler of an opcode; null when it is not supported.
+[[nodiscard]] Handler handler_of(Opcode opcode);
+
+} // namespace lanewise::translate

@@ -1,0 +1,137 @@
+// VOP3 on the bytes of registers: permutation, averages, sums of absolute differences.
+#include "translate/translator.hpp"
+
+namespace lanewise::translate {
+namespace {
+
+Value byte(Translator& t, Value v, unsigned k) { return t.b.ubfe(v, t.b.i32(8 * k), t.b.i32(8)); }
+
+/// Each selector byte: 0..7 a byte of {s0, s1}, 8..11 the sign of byte 1, 3, 5, 7 spread, 12 zero, 13 and up
+/// ones.
+Value permuted_byte(Translator& t, Value low, Value high, Value selector) {
+  auto& b = t.b;
+  const Value from_high = b.ne(b.and_(selector, b.i32(4)), b.i32(0));
+  const Value word = b.select(from_high, high, low);
+  const Value picked = b.and_(b.lshr(word, b.shl(b.and_(selector, b.i32(3)), b.i32(3))), b.i32(255));
+  // Selectors 8 and 9 are of the low word, 10 and 11 of the high word; odd ones take bit 31, even ones
+  // bit 15.
+  const Value sign_word = b.select(b.ne(b.and_(selector, b.i32(2)), b.i32(0)), high, low);
+  const Value odd = b.ne(b.and_(selector, b.i32(1)), b.i32(0));
+  const Value at_top = b.select(odd, sign_word, b.shl(sign_word, b.i32(16)));
+  const Value sign = b.and_(b.ashr(at_top, b.i32(31)), b.i32(255));
+  const Value fixed = b.select(b.eq(selector, b.i32(12)), b.i32(0), b.i32(255));
+  const Value above = b.select(b.ult(selector, b.i32(12)), sign, fixed);
+  return b.select(b.ult(selector, b.i32(8)), picked, above);
+}
+
+/// With known selectors each byte is one bit field, most often.
+void perm(Translator& t, const Instruction& i) {
+  auto& b = t.b;
+  const Value high = t.b32(i, 0), low = t.b32(i, 1), selectors = t.b32(i, 2);
+  Value result = b.i32(0);
+  for (unsigned k = 0; k < 4; ++k)
+    result = b.or_(result, b.shl(permuted_byte(t, low, high, byte(t, selectors, k)), b.i32(8 * k)));
+  t.set_b32(i, result);
+}
+
+void lerp(Translator& t, const Instruction& i) { // (x + y + rounding bit) / 2, byte by byte
+  auto& b = t.b;
+  const Value x = t.b32(i, 0), y = t.b32(i, 1), round = t.b32(i, 2);
+  Value result = b.i32(0);
+  for (unsigned k = 0; k < 4; ++k) {
+    const Value up = b.ubfe(round, b.i32(8 * k), b.i32(1));
+    const Value mean = b.lshr(b.add(b.add(byte(t, x, k), byte(t, y, k)), up), b.i32(1));
+    result = b.or_(result, b.shl(mean, b.i32(8 * k)));
+  }
+  t.set_b32(i, result);
+}
+
+// -- sums of absolute differences
+// -----------------------------------------------------------------------------------------
+
+Value distance(Translator& t, Value x, Value y) { return t.b.sub(t.b.umax(x, y), t.b.umin(x, y)); }
+
+/// Masked: bytes of the reference y that are 0 do not count.
+Value sad8(Translator& t, Value x, Value y, bool masked) {
+  auto& b = t.b;
+  Value sum = b.i32(0);
+  for (unsigned k = 0; k < 4; ++k) {
+    const Value reference = byte(t, y, k);
+    Value d = distance(t, byte(t, x, k), reference);
+    if (masked) d = b.select(b.eq(reference, b.i32(0)), b.i32(0), d);
+    sum = b.add(sum, d);
+  }
+  return sum;
+}
+void accumulate(Translator& t, const Instruction& i, Value sum) {
+  auto& b = t.b;
+  const Value z = t.b32(i, 2), total = b.add(sum, z);
+  t.set_b32(i, i.clamp ? b.select(b.ult(total, z), b.i32(~0u), total) : total);
+}
+template <bool Masked>
+void sad_u8(Translator& t, const Instruction& i) {
+  accumulate(t, i, sad8(t, t.b32(i, 0), t.b32(i, 1), Masked));
+}
+void sad_hi_u8(Translator& t, const Instruction& i) {
+  accumulate(t, i, t.b.shl(sad8(t, t.b32(i, 0), t.b32(i, 1), false), t.b.i32(16)));
+}
+void sad_u16(Translator& t, const Instruction& i) {
+  auto& b = t.b;
+  const Value x = t.b32(i, 0), y = t.b32(i, 1);
+  const auto part = [&](Value v, unsigned k) { return b.ubfe(v, b.i32(16 * k), b.i32(16)); };
+  accumulate(t, i, b.add(distance(t, part(x, 0), part(y, 0)), distance(t, part(x, 1), part(y, 1))));
+}
+void sad_u32(Translator& t, const Instruction& i) { accumulate(t, i, distance(t, t.b32(i, 0), t.b32(i, 1))); }
+
+/// Four sums: of src0's 64 bits from byte k on, against src1.
+std::array<Value, 4> quad_sad(Translator& t, const Instruction& i, bool masked) {
+  const Value x = t.b64(i, 0), y = t.b32(i, 1);
+  std::array<Value, 4> sums;
+  for (unsigned k = 0; k < 4; ++k) sums[k] = sad8(t, t.b.lo32(t.b.lshr(x, t.b.i64(8 * k))), y, masked);
+  return sums;
+}
+template <bool Masked>
+void quad_sad_pk_u16(Translator& t, const Instruction& i) {
+  auto& b = t.b;
+  const auto sums = quad_sad(t, i, Masked);
+  std::array<Value, 4> results;
+  for (unsigned k = 0; k < 4; ++k) {
+    const Value word = t.raw32(i.src[2], k / 2),
+                old = b.zext(k % 2 ? t.high16(word) : t.low16(word), Type::i32);
+    const Value total = b.add(sums[k], old);
+    results[k] = b.trunc(i.clamp ? b.umin(total, b.i32(0xffff)) : total, Type::i16);
+  }
+  const Value lo = t.pack16(results[0], results[1]), hi = t.pack16(results[2], results[3]);
+  t.set_vgpr(i.dst[0].reg, lo);
+  t.set_vgpr(i.dst[0].reg + 1u, hi);
+}
+void mqsad_u32_u8(Translator& t, const Instruction& i) {
+  auto& b = t.b;
+  const auto sums = quad_sad(t, i, true);
+  std::array<Value, 4> results;
+  for (unsigned k = 0; k < 4; ++k) {
+    const Value old = t.raw32(i.src[2], k), total = b.add(sums[k], old);
+    results[k] = i.clamp ? b.select(b.ult(total, old), b.i32(~0u), total) : total;
+  }
+  for (unsigned k = 0; k < 4; ++k) t.set_vgpr(i.dst[0].reg + k, results[k]);
+}
+
+using enum Opcode;
+constexpr Meaning meanings[] = {
+    {v_perm_b32, perm},
+    {v_lerp_u8, lerp},
+    {v_sad_u8, sad_u8<false>},
+    {v_msad_u8, sad_u8<true>},
+    {v_sad_hi_u8, sad_hi_u8},
+    {v_sad_u16, sad_u16},
+    {v_sad_u32, sad_u32},
+    {v_qsad_pk_u16_u8, quad_sad_pk_u16<false>},
+    {v_mqsad_pk_u16_u8, quad_sad_pk_u16<true>},
+    {v_mqsad_u32_u8, mqsad_u32_u8},
+};
+
+} // namespace
+
+std::span<const Meaning> vector_bytes() { return meanings; }
+
+} // namespace lanewise::translate
