@@ -33,8 +33,8 @@ class ElfReader {
 
   Expected<ElfImage> read() {
     using Step = Expected<void> (ElfReader::*)();
-    for (Step step :
-         {&ElfReader::open, &ElfReader::check_header, &ElfReader::read_segments, &ElfReader::read_sections})
+    for (Step step : {&ElfReader::open, &ElfReader::check_header, &ElfReader::read_segments,
+                      &ElfReader::read_sections, &ElfReader::fill_segments})
       if (auto done = (this->*step)(); !done) return std::unexpected(done.error());
     return std::move(image);
   }
@@ -43,6 +43,7 @@ class ElfReader {
   Bytes file;
   std::unique_ptr<Elf, EndElf> elf;
   GElf_Ehdr header{};
+  std::vector<GElf_Phdr> loaded; ///< PT_LOAD headers, sorted by address
   ElfImage image;
   std::size_t name_budget = 0;       ///< bytes of symbol names that may still be copied
   std::size_t relocation_budget = 0; ///< relocations that may still be read
@@ -101,6 +102,7 @@ class ElfReader {
 
   // --- segments ---
 
+  /// Only checks and remembers: the memory is taken when all else has proved right (fill_segments).
   Expected<void> read_segments() {
     uint64_t total = 0;
     for (int i = 0; i < header.e_phnum; ++i) {
@@ -110,38 +112,42 @@ class ElfReader {
       if (program.p_type == PT_NOTE && image.metadata.empty())
         find_metadata(program.p_offset, program.p_filesz);
       if (program.p_type != PT_LOAD || program.p_memsz == 0) continue;
-      if (auto done = add_segment(program, total); !done) return done;
+      if (auto done = check_segment(program, total); !done) return done;
+      loaded.push_back(program);
     }
-    std::ranges::sort(image.segments, {}, &Segment::address);
-    for (std::size_t i = 1; i < image.segments.size(); ++i) {
-      const Segment& before = image.segments[i - 1];
-      if (image.segments[i].address - before.address < before.bytes.size())
-        return malformed(fmt::format("segments overlap at address {:#x}", image.segments[i].address),
-                         header.e_phoff);
-    }
+    std::ranges::sort(loaded, {}, &GElf_Phdr::p_vaddr);
+    for (std::size_t i = 1; i < loaded.size(); ++i)
+      if (loaded[i].p_vaddr - loaded[i - 1].p_vaddr < loaded[i - 1].p_memsz)
+        return malformed(fmt::format("segments overlap at address {:#x}", loaded[i].p_vaddr), header.e_phoff);
     return {};
   }
 
-  Expected<void> add_segment(const GElf_Phdr& program, uint64_t& total) {
-    const auto contents = slice(file, program.p_offset, program.p_filesz);
-    if (!contents || program.p_filesz > program.p_memsz)
+  Expected<void> check_segment(const GElf_Phdr& program, uint64_t& total) const {
+    if (!slice(file, program.p_offset, program.p_filesz) || program.p_filesz > program.p_memsz)
       return malformed("segment leaves the file or its own memory size", program.p_offset);
     if (program.p_vaddr + program.p_memsz < program.p_vaddr)
       return malformed("segment leaves the address space", program.p_offset);
-    if (image.segments.size() == limits::max_segments)
+    if (loaded.size() == limits::max_segments)
       return fail(ErrorKind::limit,
                   fmt::format("more than {} segments (max_segments)", limits::max_segments));
     if (program.p_memsz > limits::max_image_bytes || (total += program.p_memsz) > limits::max_image_bytes)
       return fail(ErrorKind::limit,
                   fmt::format("image is larger than {} bytes (max_image_bytes)", limits::max_image_bytes),
                   at_offset(program.p_offset));
-    Segment segment{.address = program.p_vaddr,
-                    .executable = (program.p_flags & PF_X) != 0,
-                    .writable = (program.p_flags & PF_W) != 0};
-    segment.bytes.reserve(program.p_memsz);
-    segment.bytes.assign(contents->begin(), contents->end());
-    segment.bytes.resize(program.p_memsz);
-    image.segments.push_back(std::move(segment));
+    return {};
+  }
+
+  Expected<void> fill_segments() {
+    for (const GElf_Phdr& program : loaded) {
+      const Bytes contents = *slice(file, program.p_offset, program.p_filesz);
+      Segment segment{.address = program.p_vaddr,
+                      .executable = (program.p_flags & PF_X) != 0,
+                      .writable = (program.p_flags & PF_W) != 0};
+      segment.bytes.reserve(program.p_memsz);
+      segment.bytes.assign(contents.begin(), contents.end());
+      segment.bytes.resize(program.p_memsz);
+      image.segments.push_back(std::move(segment));
+    }
     return {};
   }
 

@@ -9,7 +9,7 @@ namespace lanewise::limits {
 inline constexpr std::size_t max_file_bytes = 1u << 30;     ///< largest input file
 inline constexpr std::size_t max_kernels = 65536;           ///< kernels in one code object
 inline constexpr std::size_t max_segments = 256;            ///< loadable segments of one image
-inline constexpr std::size_t max_image_bytes = 96u << 20;   ///< all loadable segments of one image, in memory
+inline constexpr std::size_t max_image_bytes = 64u << 20;   ///< all loadable segments of one image, in memory
 inline constexpr std::size_t max_bundle_entries = 4096;     ///< entries of one offload bundle
 inline constexpr std::size_t max_program_bytes = 64u << 20; ///< machine code of one program
 inline constexpr std::size_t max_inlined_instructions = 1u << 20; ///< guest instructions after inlining calls
