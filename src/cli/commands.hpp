@@ -12,6 +12,8 @@ namespace lanewise::cli {
 
 using AddCommand = void (*)(CLI::App&, int& status);
 
-inline constexpr std::array<AddCommand, 0> commands{};
+void add_dis(CLI::App& app, int& status);
+
+inline constexpr std::array<AddCommand, 1> commands{add_dis};
 
 } // namespace lanewise::cli

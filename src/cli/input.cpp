@@ -19,7 +19,7 @@ constexpr std::size_t most_listed = 20;
 std::string list_kernels(const container::ShaderBinary& binary) {
   std::string list;
   for (const auto& kernel : std::span(binary.kernels).first(std::min(binary.kernels.size(), most_listed)))
-    list += (list.empty() ? "" : ", ") + printable(kernel.name);
+    list.append(list.empty() ? "" : ", ").append(printable(kernel.name));
   if (binary.kernels.size() > most_listed) list += fmt::format(", ... ({} in all)", binary.kernels.size());
   return list.empty() ? "the file has no kernels" : "kernels: " + list;
 }
