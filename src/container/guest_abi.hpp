@@ -14,12 +14,13 @@ inline constexpr uint32_t private_aperture_hi = 0x0002'0000;
 /// scratch wave offset SGPR is always 0. A lane's byte `o` of scratch is reached by the swizzled V# below.
 inline constexpr uint64_t scratch_base = 0x0000'7000'0000'0000;
 /// The scratch V# (private segment buffer): swizzled, add-thread-id, 4-byte elements, one index per lane.
-/// word3: ADD_TID_ENABLE | INDEX_STRIDE (2: 32 lanes, 3: 64 lanes) | dst_sel xyzw | 32_UINT-like format.
+/// word3: OOB_SELECT 2 (no range check but for an empty buffer) | ADD_TID_ENABLE | INDEX_STRIDE (2: 32 lanes,
+/// 3: 64 lanes) | dst_sel xyzw | 32_UINT-like format.
 inline constexpr uint32_t scratch_rsrc_word0 = static_cast<uint32_t>(scratch_base);
 inline constexpr uint32_t scratch_rsrc_word1 = static_cast<uint32_t>(scratch_base >> 32) | 0x8000'0000u;
 inline constexpr uint32_t scratch_rsrc_word2 = 0xffff'ffff;
 [[nodiscard]] constexpr uint32_t scratch_rsrc_word3(unsigned wave_size) {
-  return 1u << 23 | (wave_size == 64 ? 3u : 2u) << 21 | 0x14fac;
+  return 2u << 28 | 1u << 23 | (wave_size == 64 ? 3u : 2u) << 21 | 0x14fac;
 }
 
 /// Registers that nobody wrote read as zero, in the emulator and in the translation alike.

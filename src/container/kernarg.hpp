@@ -1,0 +1,35 @@
+// Hidden kernel arguments: what the runtime adds behind the explicit ones (LLVM AMDGPU usage, "Kernel
+// Argument Metadata Map", code object versions 3 to 5). Used by every runner, so that all show a kernel the
+// same values.
+#pragma once
+
+#include "container/shader_binary.hpp"
+#include "support/error.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace lanewise::container {
+
+/// What hidden arguments say. Counts are work-items.
+struct LaunchShape {
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint64_t, 3> global_offset{};
+  uint32_t dynamic_lds_bytes = 0;
+  uint64_t queue_address = 0;
+};
+
+/// Bytes that the kernarg segment of a kernel needs: at least the descriptor's size and the end of every
+/// argument.
+[[nodiscard]] std::size_t kernarg_bytes(const Kernel& kernel);
+
+/// Writes all hidden arguments of the kernel into its kernarg segment. Pointers to services that do not exist
+/// here (printf buffer, host calls, device queues, heap, multi-grid synchronisation) are null. Errors: call
+/// (the segment is shorter than an argument needs, or a dimension of the grid or block is 0), unsupported (a
+/// hidden argument of unknown kind).
+[[nodiscard]] Expected<void> fill_hidden_arguments(const Kernel& kernel, const LaunchShape& shape,
+                                                   std::span<uint8_t> kernarg);
+
+} // namespace lanewise::container
