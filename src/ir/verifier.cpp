@@ -290,8 +290,8 @@ class Verifier {
       if (m.atomic != AtomicOp::none) report("has an atomic operation", v);
       return;
     }
-    const bool compares =
-        m.atomic == AtomicOp::cmpswap || m.atomic == AtomicOp::fcmpswap || m.atomic == AtomicOp::mskor;
+    const bool compares = m.atomic == AtomicOp::cmpswap || m.atomic == AtomicOp::fcmpswap ||
+                          m.atomic == AtomicOp::mskor || m.atomic == AtomicOp::wrap;
     if (m.atomic == AtomicOp::none || name(m.atomic) == "?") return report("has no atomic operation", v);
     if (inst.operand_count != data + (compares ? 2 : 1))
       return report("has the wrong number of data operands", v);

@@ -1,0 +1,162 @@
+#include "ir/interpreter_program.hpp"
+
+#include <algorithm>
+
+namespace lanewise::ir::interpreter {
+namespace {
+
+/// Hands out ranges of slots; those of values that are dead are used again.
+class SlotAllocator {
+ public:
+  uint32_t take(uint32_t size) {
+    auto& free = free_[size];
+    if (free.empty()) {
+      const uint32_t slot = end_;
+      end_ += size;
+      return slot;
+    }
+    const uint32_t slot = free.back();
+    free.pop_back();
+    return slot;
+  }
+  void give_back(uint32_t slot, uint32_t size) { free_[size].push_back(slot); }
+  [[nodiscard]] uint32_t end() const { return end_; }
+
+ private:
+  std::unordered_map<uint32_t, std::vector<uint32_t>> free_;
+  uint32_t end_ = 0;
+};
+
+class Maker {
+ public:
+  Maker(const Function& f, Program& p)
+      : f_(f), p_(p), slot_(f.value_count(), kNone), last_use_(f.value_count()) {}
+
+  void run() {
+    find_last_uses();
+    allocate_global();
+    for (uint32_t i = 0; i < f_.blocks.size(); ++i) block(i);
+    for (Edge& e : p_.edges) e.target = starts_[e.target];
+    p_.slots = allocator_.end();
+  }
+
+ private:
+  static constexpr uint32_t kNone = ~0u, kGlobal = ~0u;
+
+  [[nodiscard]] uint32_t size(Value v) const { return f_[v].components * (f_[v].uniform ? 1u : p_.lanes); }
+
+  /// For values that live in their own block only: index of the last instruction that reads them. Else
+  /// kGlobal.
+  void find_last_uses() {
+    std::vector<uint32_t> home(f_.value_count(), kNone);
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      const auto& list = f_.blocks[b].instructions;
+      for (uint32_t i = 0; i < list.size(); ++i) {
+        home[list[i].index] = b;
+        last_use_[list[i].index] = f_[list[i]].op == Op::phi ? kGlobal : i;
+      }
+    }
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      const auto& list = f_.blocks[b].instructions;
+      for (uint32_t i = 0; i < list.size(); ++i) {
+        const bool phi = f_[list[i]].op == Op::phi;
+        for (const Value o : f_.operands(list[i])) {
+          uint32_t& last = last_use_[o.index];
+          if (f_.is_constant(o) || phi || home[o.index] != b)
+            last = kGlobal;
+          else if (last != kGlobal)
+            last = std::max(last, i);
+        }
+      }
+    }
+  }
+
+  void allocate_global() {
+    for (const BasicBlock& b : f_.blocks) {
+      for (const Value v : b.instructions) {
+        if (last_use_[v.index] == kGlobal && f_[v].type != Type::none)
+          slot_[v.index] = allocator_.take(size(v));
+        for (const Value o : f_.operands(v)) {
+          if (!f_.is_constant(o) || slot_[o.index] != kNone) continue;
+          slot_[o.index] = allocator_.take(1);
+          p_.constants.push_back({slot_[o.index], f_[o].imm});
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Place place(Value v) const {
+    return {slot_[v.index], static_cast<uint8_t>(f_[v].uniform ? 0 : 1)};
+  }
+
+  void block(uint32_t index) {
+    const auto& list = f_.blocks[index].instructions;
+    std::vector<std::vector<Value>> dying(list.size());
+    starts_.push_back(static_cast<uint32_t>(p_.code.size()));
+    for (const Value v : list) {
+      const uint32_t last = last_use_[v.index];
+      if (last != kGlobal && f_[v].type != Type::none) dying[last].push_back(v);
+    }
+    for (uint32_t i = 0; i < list.size(); ++i) {
+      if (f_[list[i]].op == Op::phi) continue;
+      instruction(list[i], index);
+      for (const Value v : dying[i]) allocator_.give_back(slot_[v.index], size(v));
+    }
+  }
+
+  void instruction(Value v, uint32_t block) {
+    const Inst& inst = f_[v];
+    if (slot_[v.index] == kNone && inst.type != Type::none) slot_[v.index] = allocator_.take(size(v));
+    Code c{.op = inst.op,
+           .type = inst.type,
+           .components = inst.components,
+           .uniform = inst.uniform,
+           .operand_count = inst.operand_count,
+           .first_operand = static_cast<uint32_t>(p_.operands.size()),
+           .slot = slot_[v.index],
+           .pc = inst.pc,
+           .imm = inst.imm,
+           .evaluate = evaluator(inst.op)};
+    for (const Value o : f_.operands(v)) p_.operands.push_back(place(o));
+    if (inst.operand_count) c.operand_type = f_[f_.operand(v, 0)].type;
+    if (inst.op == Op::extract) { // a tuple's component lies behind the ones before it
+      Place& tuple = p_.operands.back();
+      tuple.slot += static_cast<uint32_t>(inst.imm) * (tuple.stride ? p_.lanes : 1);
+    }
+    if (info(inst.op).kind == OpKind::end) c.slot = edges(block);
+    p_.code.push_back(c);
+  }
+
+  uint32_t edges(uint32_t from) {
+    const auto first = static_cast<uint32_t>(p_.edges.size());
+    const BasicBlock& b = f_.blocks[from];
+    for (unsigned s = 0; s < b.successor_count; ++s) {
+      const BasicBlock& target = f_.blocks[b.successors[s].index];
+      // The second edge between the same blocks is the second occurrence in the list of predecessors.
+      auto it = std::ranges::find(target.predecessors, Block{from});
+      if (s == 1 && b.successors[0] == b.successors[1])
+        it = std::find(it + 1, target.predecessors.end(), Block{from});
+      const auto which = static_cast<unsigned>(it - target.predecessors.begin());
+      Edge e{.target = b.successors[s].index, .first_move = static_cast<uint32_t>(p_.moves.size())};
+      for (const Value v : target.instructions) {
+        if (f_[v].op != Op::phi) break;
+        p_.moves.push_back({place(f_.operand(v, which)), slot_[v.index], f_[v].uniform});
+      }
+      e.move_count = static_cast<uint32_t>(p_.moves.size()) - e.first_move;
+      p_.edges.push_back(e);
+    }
+    return first;
+  }
+
+  const Function& f_;
+  Program& p_;
+  SlotAllocator allocator_;
+  std::vector<uint32_t> slot_, last_use_; ///< by value
+  std::vector<uint32_t> starts_;          ///< by block
+};
+
+} // namespace
+
+Program::Program(const Function& f, unsigned lanes_) : lanes(lanes_) { Maker(f, *this).run(); }
+
+} // namespace lanewise::ir::interpreter

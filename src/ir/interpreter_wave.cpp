@@ -1,0 +1,111 @@
+#include "ir/interpreter_wave.hpp"
+
+#include "ir/text.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::ir::interpreter {
+
+Wave::Wave(const Program& p, Workgroup& group, uint32_t index)
+    : p_(p), group_(group), index_(index), values_(p.slots),
+      scratch_(size_t{group.function.scratch_bytes} * p.lanes) {
+  for (const auto& [slot, bits] : p.constants) values_[slot] = bits;
+}
+
+std::string Wave::where(const Code& c) const {
+  return fmt::format("function {}, pc {:#x}, {}, workgroup {},{},{}, wave {}", group_.function.name, c.pc,
+                     name(c.op), group_.id[0], group_.id[1], group_.id[2], index_);
+}
+
+Expected<Wave::State> Wave::run(uint64_t& budget) {
+  state = State::running;
+  while (state == State::running && budget != 0) {
+    --budget;
+    ++executed_;
+    const Code& c = p_.code[next_++];
+    if (c.evaluate) {
+      pure(c);
+    } else if (auto ok = step(c); !ok) {
+      return std::unexpected(std::move(ok.error()));
+    }
+  }
+  return state;
+}
+
+void Wave::pure(const Code& c) {
+  LaneOperation x{.type = c.type, .operand_type = c.operand_type, .imm = c.imm};
+  const Place* operands = p_.operands.data() + c.first_operand;
+  for (unsigned lane = 0; lane < count(c); ++lane) {
+    for (unsigned i = 0; i < c.operand_count; ++i) x.v[i] = read(operands[i], lane);
+    write(c, lane, c.evaluate(x));
+  }
+}
+
+void Wave::take_edge(uint32_t edge) {
+  const Edge& e = p_.edges[edge];
+  next_ = e.target;
+  // All phis of a block read before any is written.
+  scratch_moves_.clear();
+  const std::span moves = std::span(p_.moves).subspan(e.first_move, e.move_count);
+  for (const Move& m : moves) {
+    for (unsigned lane = 0; lane < (m.uniform ? 1 : p_.lanes); ++lane)
+      scratch_moves_.push_back(read(m.from, lane));
+  }
+  size_t at = 0;
+  for (const Move& m : moves) {
+    for (unsigned lane = 0; lane < (m.uniform ? 1 : p_.lanes); ++lane)
+      values_[m.slot + lane] = scratch_moves_[at++];
+  }
+}
+
+uint64_t Wave::input(Input which, unsigned lane) const {
+  const InterpreterDispatch& d = group_.dispatch;
+  const uint64_t flat = uint64_t{index_} * group_.function.wave_size + lane;
+  const uint64_t x = flat % d.workgroup[0], y = flat / d.workgroup[0] % d.workgroup[1];
+  const uint64_t z = flat / d.workgroup[0] / d.workgroup[1];
+  switch (which) {
+  case Input::workgroup_id_x: return group_.id[0];
+  case Input::workgroup_id_y: return group_.id[1];
+  case Input::workgroup_id_z: return group_.id[2];
+  case Input::wave_in_group: return index_;
+  case Input::kernarg_ptr: return d.kernarg_ptr;
+  case Input::dispatch_ptr: return d.dispatch_ptr;
+  case Input::queue_ptr: return d.queue_ptr;
+  case Input::dispatch_id: return d.dispatch_id;
+  case Input::image_base: return d.image_base;
+  case Input::local_id_x: return x;
+  case Input::local_id_y: return y;
+  case Input::local_id_z: return z;
+  case Input::initial_exec: {
+    const auto inside = [&](unsigned i, uint64_t local) {
+      return local < d.workgroup[i] && uint64_t{group_.id[i]} * d.workgroup[i] + local < d.grid[i];
+    };
+    return inside(0, x) && inside(1, y) && inside(2, z);
+  }
+  case Input::count_: break;
+  }
+  return 0;
+}
+
+Expected<void> Wave::step(const Code& c) {
+  switch (c.op) {
+  case Op::input:
+    for (unsigned lane = 0; lane < count(c); ++lane) write(c, lane, input(static_cast<Input>(c.imm), lane));
+    return {};
+  case Op::extract:
+    for (unsigned lane = 0; lane < count(c); ++lane) write(c, lane, read(c, 0, lane));
+    return {};
+  case Op::br: take_edge(c.slot); return {};
+  case Op::cond_br: take_edge(c.slot + (read(c, 0, 0) ? 0 : 1)); return {};
+  case Op::ret: state = State::ended; return {};
+  case Op::trap:
+    return fail(ErrorKind::input, fmt::format("trap: {}", name(static_cast<TrapReason>(c.imm))), where(c));
+  case Op::barrier: state = State::at_barrier; return {};
+  case Op::wave_fence:
+  case Op::memory_fence: return {};
+  case Op::clock: write(c, 0, executed_); return {};
+  default: return lanes(c) ? Expected<void>{} : access(c);
+  }
+}
+
+} // namespace lanewise::ir::interpreter
