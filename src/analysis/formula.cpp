@@ -1,0 +1,118 @@
+#include "analysis/formula.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lanewise::analysis {
+namespace {
+
+uint64_t mix(uint64_t x) {
+  x *= 0x9e3779b97f4a7c15ull;
+  return x ^ x >> 32;
+}
+
+uint64_t pair_key(Formula a, Formula b) { return uint64_t{a.bits} << 32 | b.bits; }
+
+} // namespace
+
+FormulaPool::FormulaPool() : unique_(1024), and_cache_(1024) { nodes_.push_back({0, kTrue, kTrue}); }
+
+size_t FormulaPool::unique_slot(uint32_t rank, Formula high, Formula low) const {
+  const size_t mask = unique_.size() - 1;
+  size_t slot = mix(pair_key(high, low) + rank * 0x9e3779b1ull) & mask;
+  for (; unique_[slot] != 0; slot = (slot + 1) & mask) {
+    const Node& n = nodes_[unique_[slot]];
+    if (n.rank == rank && n.high == high && n.low == low) break;
+  }
+  return slot;
+}
+
+Formula FormulaPool::node(uint32_t rank, Formula high, Formula low) {
+  if (high == low) return high;
+  const uint32_t negate = high.bits & 1;
+  high.bits ^= negate;
+  low.bits ^= negate;
+  const size_t slot = unique_slot(rank, high, low);
+  if (unique_[slot] != 0) return {unique_[slot] << 1 | negate};
+  const auto index = static_cast<uint32_t>(nodes_.size());
+  nodes_.push_back({rank, high, low});
+  unique_[slot] = index;
+  if (nodes_.size() * 2 > unique_.size()) grow_tables();
+  return {index << 1 | negate};
+}
+
+void FormulaPool::grow_tables() {
+  unique_.assign(unique_.size() * 2, 0);
+  for (uint32_t i = 1; i < nodes_.size(); ++i)
+    unique_[unique_slot(nodes_[i].rank, nodes_[i].high, nodes_[i].low)] = i;
+  and_cache_.assign(unique_.size(), {});
+}
+
+/// Puts a and b on the stack, unless the conjunction is known: then true, and `result` is it.
+bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
+  if (a == b || b == kTrue) return result = a, true;
+  if (a == kTrue) return result = b, true;
+  if (a == kFalse || b == kFalse || a == not_(b)) return result = kFalse, true;
+  if (a.bits > b.bits) std::swap(a, b);
+  const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
+  if (known.key == pair_key(a, b)) return result = known.result, true;
+  stack_.push_back({a, b, std::max(rank(a), rank(b)), kFalse, 0});
+  return false;
+}
+
+Formula FormulaPool::and_(Formula a, Formula b) {
+  Formula result;
+  stack_.clear();
+  if (push_and(a, b, result)) return result;
+  // A frame asks for its high branches, then for its low branches, then joins the two.
+  while (!stack_.empty()) {
+    Frame& f = stack_.back();
+    if (f.stage == 2) {
+      const uint64_t key = pair_key(f.a, f.b);
+      result = node(f.rank, f.high, result);
+      and_cache_[mix(key) & (and_cache_.size() - 1)] = {key, result};
+      stack_.pop_back();
+      continue;
+    }
+    if (f.stage == 1) f.high = result;
+    const bool take_high = f.stage++ == 0;
+    const auto branch = [&](Formula x) {
+      if (rank(x) != f.rank) return x;
+      return take_high ? high(x) : low(x);
+    };
+    const Formula x = branch(f.a), y = branch(f.b);
+    push_and(x, y, result); // when it is known already, this frame goes on with `result` at once
+  }
+  return result;
+}
+
+Formula FormulaPool::ite(Formula c, Formula a, Formula b) {
+  if (a == b) return a;
+  return or_(and_(c, a), and_(not_(c), b));
+}
+
+Formula FormulaPool::rebuild(Formula f, uint32_t floor, const Step& step, Memo& memo) {
+  // Quantifying does not commute with negation, so the memo tells f from not f.
+  const auto below = [&](Formula x) { return is_constant(x) || top(x) < floor; };
+  const auto ready = [&](Formula x) { return below(x) || memo.contains(x.bits); };
+  const auto value = [&](Formula x) { return below(x) ? x : memo.at(x.bits); };
+  std::vector<Formula> work;
+  if (!ready(f)) work.push_back(f);
+  while (!work.empty()) {
+    const Formula x = work.back(), h = high(x), l = low(x);
+    const bool have_high = ready(h), have_low = ready(l);
+    if (!have_high) work.push_back(h);
+    if (!have_low) work.push_back(l);
+    if (!have_high || !have_low) continue;
+    work.pop_back();
+    if (!ready(x)) memo.emplace(x.bits, step(top(x), value(h), value(l)));
+  }
+  return value(f);
+}
+
+bool FormulaPool::evaluate(Formula f, const std::function<bool(uint32_t)>& value) const {
+  while (!is_constant(f)) f = value(top(f)) ? high(f) : low(f);
+  return f == kTrue;
+}
+
+} // namespace lanewise::analysis

@@ -1,0 +1,83 @@
+// Boolean formulas over numbered atoms, hash-consed as reduced ordered binary decision diagrams with
+// complement edges (Bryant 1986; Brace, Rudell, Bryant 1990). Two handles are equal exactly when the formulas
+// are.
+//
+// The atom with the highest level stands on top. Masks are built by narrowing (`inner = outer & newest
+// compare`), and with the newest atom on top each such step makes one node on top of what is there: a chain
+// of n masks costs n nodes, and `implies(inner, outer)` one step. Nothing here recurses, so depth costs no
+// stack.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+namespace lanewise::analysis {
+
+/// Handle of a formula; bit 0 says "negated".
+struct Formula {
+  uint32_t bits = 1;
+  friend bool operator==(Formula, Formula) = default;
+};
+inline constexpr Formula kTrue{0}, kFalse{1};
+
+class FormulaPool {
+ public:
+  FormulaPool();
+
+  /// The atom of this level.
+  Formula atom(uint32_t level) { return node(level + 1, kTrue, kFalse); }
+  [[nodiscard]] static Formula not_(Formula a) { return {a.bits ^ 1}; }
+  Formula and_(Formula a, Formula b);
+  Formula or_(Formula a, Formula b) { return not_(and_(not_(a), not_(b))); }
+  Formula xor_(Formula a, Formula b) { return or_(and_(a, not_(b)), and_(not_(a), b)); }
+  Formula ite(Formula c, Formula a, Formula b);
+  /// Every assignment that satisfies a satisfies b.
+  bool implies(Formula a, Formula b) { return and_(a, not_(b)) == kFalse; }
+
+  /// Rebuilds `f` from below, atom by atom: `step(level, high, low)` gets the rebuilt branches. Parts in
+  /// which every level is below `floor` stay as they are. One step for each node of f; `memo` keeps results
+  /// between calls that use the same step.
+  using Memo = std::unordered_map<uint32_t, Formula>;
+  using Step = std::function<Formula(uint32_t level, Formula high, Formula low)>;
+  Formula rebuild(Formula f, uint32_t floor, const Step& step, Memo& memo);
+
+  /// Value under an assignment.
+  [[nodiscard]] bool evaluate(Formula f, const std::function<bool(uint32_t level)>& value) const;
+
+  [[nodiscard]] static bool is_constant(Formula f) { return f.bits < 2; }
+  /// Level of the top atom of a formula that is not constant, and the branches below it.
+  [[nodiscard]] uint32_t top(Formula f) const { return rank(f) - 1; }
+  [[nodiscard]] Formula high(Formula f) const { return {nodes_[f.bits >> 1].high.bits ^ (f.bits & 1)}; }
+  [[nodiscard]] Formula low(Formula f) const { return {nodes_[f.bits >> 1].low.bits ^ (f.bits & 1)}; }
+  [[nodiscard]] size_t node_count() const { return nodes_.size(); }
+
+ private:
+  struct Node {
+    uint32_t rank;     ///< level + 1; 0 for the constant
+    Formula high, low; ///< high is never negated, which makes the form unique
+  };
+  struct Frame { ///< a conjunction under way
+    Formula a, b;
+    uint32_t rank;
+    Formula high;
+    uint8_t stage;
+  };
+  struct AndEntry {
+    uint64_t key = 0; ///< 0 = free: no trivial pair is stored
+    Formula result;
+  };
+  Formula node(uint32_t rank, Formula high, Formula low);
+  [[nodiscard]] size_t unique_slot(uint32_t rank, Formula high, Formula low) const;
+  void grow_tables();
+  bool push_and(Formula a, Formula b, Formula& result);
+  [[nodiscard]] uint32_t rank(Formula f) const { return nodes_[f.bits >> 1].rank; }
+
+  std::vector<Node> nodes_;         ///< [0] is "true"
+  std::vector<uint32_t> unique_;    ///< open addressing: node indices, 0 = free
+  std::vector<AndEntry> and_cache_; ///< direct-mapped, grows with the nodes
+  std::vector<Frame> stack_;
+};
+
+} // namespace lanewise::analysis
