@@ -1,0 +1,51 @@
+// Lane demand: for each value, the lanes in which some observer can tell it (docs/lane-demand.md).
+//
+// Observers are memory, branch conditions, cross-lane reads and uniform values. Demand flows backwards; the
+// result is the least solution around loops, that is, the most that can be dropped. Formulas are those of
+// MaskAlgebra, said at the value's own definition.
+//
+// The promise: changing a value in lanes outside its demand changes nothing that an observer sees. It holds
+// for all values at once, so passes may act on every value's demand without asking again.
+#pragma once
+
+#include "analysis/mask_algebra.hpp"
+
+namespace lanewise::analysis {
+
+class LaneDemand {
+ public:
+  /// Near-linear: each round goes once over the values whose demand grew, and rounds follow loop nesting.
+  LaneDemand(const ir::Function& function, MaskAlgebra& masks);
+
+  [[nodiscard]] Formula demand(ir::Value v) const { return demand_[v.index]; }
+  /// Nobody can tell the value in any lane.
+  [[nodiscard]] bool dead(ir::Value v) const { return demand_[v.index] == kFalse; }
+  /// The demanded lanes are all in `mask`, a u1 value.
+  bool inside(ir::Value v, ir::Value mask);
+  /// No demanded lane is in `mask`.
+  bool outside(ir::Value v, ir::Value mask);
+
+  /// The use that first asked for lanes outside `mask`, for reports; none if there is none.
+  ir::Value observer(ir::Value v, ir::Value mask);
+
+ private:
+  void solve();
+  void visit(ir::Value user, ir::Block block);
+  void visit_phi(ir::Value phi, ir::Block block);
+  void want(ir::Value v, Formula lanes, ir::Block use);
+  void want_all_operands(ir::Value user, Formula lanes, ir::Block block);
+  /// Calls `each(operand index, lanes)` for every operand of a user that is no phi.
+  template <class Each>
+  void for_each_demand(ir::Value user, Each each);
+  Formula mask_formula(ir::Value m) const;
+  Formula lanes_read_by_pattern(ir::Value user);
+
+  const ir::Function& function_;
+  MaskAlgebra& masks_;
+  std::vector<Formula> demand_;
+  std::vector<uint32_t> block_of_;
+  std::vector<bool> dirty_;
+  bool changed_ = false;
+};
+
+} // namespace lanewise::analysis

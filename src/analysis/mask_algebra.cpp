@@ -1,0 +1,343 @@
+#include "analysis/mask_algebra.hpp"
+
+#include "ir/evaluate.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::analysis {
+
+using ir::Block;
+using ir::Op;
+using ir::Value;
+
+namespace {
+
+cfg::Graph graph_of(const ir::Function& f) {
+  std::vector<cfg::Edge> edges;
+  for (uint32_t b = 0; b < f.blocks.size(); ++b)
+    for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
+      edges.emplace_back(b, f.blocks[b].successors[s].index);
+  return {static_cast<uint32_t>(f.blocks.size()), edges};
+}
+
+/// Nodes allowed before the algebra gives up, in proportion to the program.
+size_t node_budget(const ir::Function& f) { return size_t{1'000'000} + size_t{256} * f.value_count(); }
+
+/// What the atoms of an ordered pair of operands tell apart.
+enum PairAtom : unsigned { equal, unsigned_less, signed_less, float_low, float_high };
+
+} // namespace
+
+MaskAlgebra::MaskAlgebra(const ir::Function& function)
+    : function_(function), block_of_(function.value_count(), cfg::none), wide_phi_(function.value_count()) {
+  const cfg::Graph graph = graph_of(function);
+  order_ = cfg::reverse_post_order(graph);
+  loops_ = cfg::find_loops(graph, order_, cfg::dominators(graph));
+  for (uint32_t b = 0; b < function.blocks.size(); ++b)
+    for (Value v : function.blocks[b].instructions) block_of_[v.index] = b;
+  if (!loops_.reducible()) {
+    usable_ = false;
+    return;
+  }
+  // Each round that fails drops the assumption of at least one loop phi.
+  do build();
+  while (usable_ && !check_loop_phis());
+}
+
+void MaskAlgebra::build() {
+  pool_ = {};
+  atoms_.clear();
+  pair_atoms_.clear();
+  path_atoms_.clear();
+  first_level_.assign(loops_.loops.size(), ~0u);
+  first_path_level_.assign(function_.blocks.size(), ~0u);
+  formulas_.assign(function_.value_count(), kFalse);
+  for (uint32_t i = 0; i < kLaneBits; ++i) new_atom({.kind = Atom::Kind::lane_bit, .what = i});
+  for (uint32_t b : order_.reverse_post) {
+    for (Value v : function_[Block{b}].instructions) {
+      note_lane_table(v);
+      if (function_[v].type != ir::Type::u1) continue;
+      formulas_[v.index] = make(v, Block{b});
+      if (pool_.node_count() > node_budget(function_)) {
+        usable_ = false;
+        return;
+      }
+    }
+  }
+}
+
+bool MaskAlgebra::check_loop_phis() {
+  bool all_hold = true;
+  for (const Atom& atom : atoms_) {
+    if (atom.kind != Atom::Kind::loop_phi || wide_phi_[atom.what]) continue;
+    const Block header{block_of_[atom.what]};
+    Formula entry = kFalse, back = kFalse;
+    for (unsigned e = 0; e < function_[header].predecessors.size(); ++e) {
+      const Formula f = incoming(atom.what, e);
+      Formula& side = loops_.contains(loops_.innermost[header.index], function_[header].predecessors[e].index)
+                          ? back
+                          : entry;
+      side = pool_.or_(side, f);
+    }
+    if (!pool_.implies(back, entry)) {
+      wide_phi_[atom.what] = true;
+      all_hold = false;
+    }
+  }
+  return all_hold;
+}
+
+Formula MaskAlgebra::incoming(uint32_t phi, unsigned edge) const {
+  const Value v = function_.operand(Value{phi}, edge);
+  if (function_.is_constant(v)) return function_[v].imm ? kTrue : kFalse;
+  return formulas_[v.index];
+}
+
+bool MaskAlgebra::is_header(Block block) const {
+  const uint32_t loop = loops_.innermost[block.index];
+  return loop != cfg::none && loops_.loops[loop].header == block.index;
+}
+
+uint32_t MaskAlgebra::loop_of(Value v) const {
+  const uint32_t block = block_of_[v.index];
+  return block == cfg::none ? cfg::none : loops_.innermost[block];
+}
+
+bool MaskAlgebra::changes_in(const Atom& atom, uint32_t loop) const {
+  return std::ranges::any_of(atom.loops, [&](uint32_t inner) {
+    return inner != cfg::none && loops_.loops[loop].enter <= loops_.loops[inner].enter &&
+           loops_.loops[inner].exit <= loops_.loops[loop].exit;
+  });
+}
+
+Formula MaskAlgebra::new_atom(Atom atom) {
+  const auto level = static_cast<uint32_t>(atoms_.size());
+  for (uint32_t loop : atom.loops)
+    for (; loop != cfg::none; loop = loops_.loops[loop].parent)
+      first_level_[loop] = std::min(first_level_[loop], level);
+  atoms_.push_back(atom);
+  return pool_.atom(level);
+}
+
+Formula MaskAlgebra::atom_for(Value v) {
+  return new_atom({.kind = Atom::Kind::value, .what = v.index, .loops = {loop_of(v), cfg::none}});
+}
+
+Formula MaskAlgebra::pair_atom(unsigned kind, Value a, Value b, uint64_t imm) {
+  auto [it, inserted] = pair_atoms_.try_emplace({kind, a.index, b.index, imm}, kFalse);
+  if (inserted)
+    it->second = new_atom({.kind = Atom::Kind::value, .what = a.index, .loops = {loop_of(a), loop_of(b)}});
+  return it->second;
+}
+
+Formula MaskAlgebra::path_atom(Block block, unsigned edge) {
+  auto [it, inserted] = path_atoms_.try_emplace({block.index, edge}, kFalse);
+  if (inserted) {
+    first_path_level_[block.index] =
+        std::min(first_path_level_[block.index], static_cast<uint32_t>(atoms_.size()));
+    it->second = new_atom({.kind = Atom::Kind::path,
+                           .what = block.index,
+                           .edge = edge,
+                           .loops = {loops_.innermost[block.index], cfg::none}});
+  }
+  return it->second;
+}
+
+Formula MaskAlgebra::make(Value v, Block block) {
+  const auto operand = [&](unsigned i) {
+    const Value o = function_.operand(v, i);
+    return function_.is_constant(o) ? (function_[o].imm ? kTrue : kFalse) : formulas_[o.index];
+  };
+  const auto of_masks = [&] { return function_[function_.operand(v, 0)].type == ir::Type::u1; };
+  if (const LaneTable* table = lane_table(v)) {
+    uint64_t set = 0;
+    for (unsigned lane = 0; lane < 64; ++lane) set |= ((*table)[lane] & 1) << lane;
+    return lanes(set);
+  }
+  switch (function_[v].op) {
+  case Op::and_: return pool_.and_(operand(0), operand(1));
+  case Op::or_: return pool_.or_(operand(0), operand(1));
+  case Op::xor_: return pool_.xor_(operand(0), operand(1));
+  case Op::not_: return FormulaPool::not_(operand(0));
+  case Op::select: return pool_.ite(operand(0), operand(1), operand(2));
+  case Op::eq:
+    if (of_masks()) return FormulaPool::not_(pool_.xor_(operand(0), operand(1)));
+    return make_compare(v);
+  case Op::ne:
+    if (of_masks()) return pool_.xor_(operand(0), operand(1));
+    return make_compare(v);
+  case Op::ult:
+  case Op::ule:
+  case Op::slt:
+  case Op::sle:
+  case Op::fcmp: return make_compare(v);
+  case Op::phi: return make_phi(v, block);
+  default: return atom_for(v);
+  }
+}
+
+// Compares of one pair of operands share atoms, so that a < b, a <= b, a == b and their opposites imply what
+// they should: integers by "equal" and "less", floats by two bits that number the four outcomes.
+Formula MaskAlgebra::make_compare(Value v) {
+  Value a = function_.operand(v, 0), b = function_.operand(v, 1);
+  const Op op = function_[v].op;
+  if (op == Op::fcmp) {
+    const uint64_t control = function_[v].imm & 0xff;
+    const unsigned predicate = ir::fcmp_predicate(function_[v].imm);
+    const Formula x = pair_atom(float_low, a, b, control), y = pair_atom(float_high, a, b, control);
+    Formula result = kFalse;
+    for (unsigned outcome = 0; outcome < 4; ++outcome) {
+      if (!(predicate >> outcome & 1)) continue;
+      result = pool_.or_(
+          result, pool_.and_(outcome & 1 ? x : FormulaPool::not_(x), outcome & 2 ? y : FormulaPool::not_(y)));
+    }
+    return result;
+  }
+  const auto key = std::minmax(a, b);
+  const Formula same = pair_atom(equal, key.first, key.second, 0);
+  if (op == Op::eq) return same;
+  if (op == Op::ne) return FormulaPool::not_(same);
+  const bool is_signed = op == Op::slt || op == Op::sle;
+  // "Less" is asked of the ordered pair; the other order is "neither less nor equal".
+  const bool swapped = b < a;
+  const Formula less_atom = pair_atom(is_signed ? signed_less : unsigned_less, key.first, key.second, 0);
+  const Formula less =
+      pool_.and_(FormulaPool::not_(same), swapped ? FormulaPool::not_(less_atom) : less_atom);
+  return op == Op::ult || op == Op::slt ? less : pool_.or_(same, less);
+}
+
+// A join phi is "the value of the edge that was taken", told apart by path atoms that all phis of the block
+// share. A loop phi is an atom inside the entering mask, until check_loop_phis refutes that.
+Formula MaskAlgebra::make_phi(Value v, Block block) {
+  const auto& predecessors = function_[block].predecessors;
+  if (is_header(block)) {
+    const Formula atom =
+        new_atom({.kind = Atom::Kind::loop_phi, .what = v.index, .loops = {loop_of(v), cfg::none}});
+    if (wide_phi_[v.index]) return atom;
+    Formula entry = kFalse;
+    for (unsigned e = 0; e < predecessors.size(); ++e)
+      if (!loops_.contains(loops_.innermost[block.index], predecessors[e].index))
+        entry = pool_.or_(entry, incoming(v.index, e));
+    return pool_.and_(entry, atom);
+  }
+  Formula result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);
+  for (auto e = static_cast<unsigned>(predecessors.size()) - 1; e-- > 0;) {
+    const Formula f = incoming(v.index, e);
+    if (f != result) result = pool_.ite(path_atom(block, e), f, result);
+  }
+  return result;
+}
+
+Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
+  uint32_t outermost = cfg::none;
+  for (uint32_t loop = loops_.innermost[use.index]; loop != cfg::none; loop = loops_.loops[loop].parent)
+    if (!loops_.contains(loop, definition.index)) outermost = loop;
+  if (outermost == cfg::none || first_level_[outermost] == ~0u) return f;
+  const auto quantify = [&](uint32_t level, Formula high, Formula low) {
+    return changes_in(atoms_[level], outermost) ? pool_.or_(high, low)
+                                                : pool_.ite(pool_.atom(level), high, low);
+  };
+  return pool_.rebuild(f, first_level_[outermost], quantify, loop_memo_[outermost]);
+}
+
+Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
+  const bool header = is_header(block);
+  const uint32_t loop = loops_.innermost[block.index];
+  const uint32_t floor = header ? first_level_[loop] : first_path_level_[block.index];
+  if (floor == ~0u) return f;
+  const auto step = [&](uint32_t level, Formula high, Formula low) {
+    const Atom& atom = atoms_[level];
+    if (header && atom.kind == Atom::Kind::loop_phi && block_of_[atom.what] == block.index)
+      return pool_.ite(incoming(atom.what, edge), high, low);
+    if (header && changes_in(atom, loop)) return pool_.or_(high, low);
+    if (!header && atom.kind == Atom::Kind::path && atom.what == block.index && atom.edge <= edge)
+      return atom.edge == edge ? high : low;
+    return pool_.ite(pool_.atom(level), high, low);
+  };
+  return pool_.rebuild(f, floor, step, edge_memo_[{block.index, edge}]);
+}
+
+Formula MaskAlgebra::lanes(uint64_t set) {
+  if (function_.wave_size == 32) set = (set & 0xffffffff) | set << 32;
+  // Halve the index range bit by bit from the top: f(bits) = top ? upper half : lower half.
+  std::array<Formula, 64> part;
+  for (unsigned lane = 0; lane < 64; ++lane) part[lane] = set >> lane & 1 ? kTrue : kFalse;
+  for (uint32_t bit = 0; bit < kLaneBits; ++bit)
+    for (unsigned i = 0; i < 32u >> bit; ++i)
+      part[i] = pool_.ite(pool_.atom(bit), part[2 * i + 1], part[2 * i]);
+  return part[0];
+}
+
+uint64_t MaskAlgebra::possible_lanes(Formula f) {
+  const auto quantify = [&](uint32_t level, Formula high, Formula low) {
+    return level >= kLaneBits ? pool_.or_(high, low) : pool_.ite(pool_.atom(level), high, low);
+  };
+  const Formula g = pool_.rebuild(f, kLaneBits, quantify, lanes_memo_);
+  uint64_t set = 0;
+  for (unsigned lane = 0; lane < function_.wave_size; ++lane)
+    if (pool_.evaluate(g, [&](uint32_t level) { return (lane >> level & 1) != 0; }))
+      set |= uint64_t{1} << lane;
+  return set;
+}
+
+const MaskAlgebra::LaneTable* MaskAlgebra::lane_table(Value v) const {
+  const auto it = lane_table_index_.find(v.index);
+  return it == lane_table_index_.end() ? nullptr : &lane_tables_[it->second];
+}
+
+/// Values that depend on nothing but the lane's index, lane by lane: lane_id, bits of constant words, and
+/// every operation on such values and constants.
+void MaskAlgebra::note_lane_table(Value v) {
+  if (lane_table_index_.contains(v.index)) return;
+  const ir::Inst& inst = function_[v];
+  const auto ops = function_.operands(v);
+  LaneTable table{};
+  const auto record = [&] {
+    lane_table_index_.emplace(v.index, static_cast<uint32_t>(lane_tables_.size()));
+    lane_tables_.push_back(table);
+  };
+  const auto wave_lane = [&](unsigned lane) { return lane & (function_.wave_size - 1); };
+  if (inst.op == Op::lane_id) {
+    for (unsigned lane = 0; lane < 64; ++lane) table[lane] = wave_lane(lane);
+    return record();
+  }
+  if (inst.op == Op::lane_bit && function_.is_constant(ops[0])) {
+    for (unsigned lane = 0; lane < 64; ++lane) table[lane] = function_[ops[0]].imm >> wave_lane(lane) & 1;
+    return record();
+  }
+  if (inst.op == Op::mbcnt && function_.is_constant(ops[0])) {
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      const int below = static_cast<int>(wave_lane(lane)) - (inst.imm ? 32 : 0);
+      table[lane] = std::popcount(function_[ops[0]].imm &
+                                  ir::low_bits(static_cast<unsigned>(std::clamp(below, 0, 32))));
+    }
+    return record();
+  }
+  const ir::Evaluator evaluate =
+      ir::info(inst.op).kind == ir::OpKind::pure && inst.components == 1 ? ir::evaluator(inst.op) : nullptr;
+  if (!evaluate || ops.empty() || ops.size() > 4) return;
+  const bool known =
+      std::ranges::all_of(ops, [&](Value o) { return function_.is_constant(o) || lane_table(o); });
+  if (!known || std::ranges::none_of(ops, [&](Value o) { return lane_table(o) != nullptr; })) return;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    ir::LaneOperation operation{.type = inst.type, .operand_type = function_[ops[0]].type, .imm = inst.imm};
+    for (unsigned i = 0; i < ops.size(); ++i)
+      operation.v[i] = lane_table(ops[i]) ? (*lane_table(ops[i]))[lane] : function_[ops[i]].imm;
+    table[lane] = evaluate(operation);
+  }
+  record();
+}
+
+std::string MaskAlgebra::describe(Formula f) const {
+  if (f == kTrue) return "all lanes";
+  if (f == kFalse) return "no lane";
+  const Atom& atom = atoms_[pool_.top(f)];
+  switch (atom.kind) {
+  case Atom::Kind::lane_bit: return "a set of lanes";
+  case Atom::Kind::path: return "lanes that depend on the way into block " + std::to_string(atom.what);
+  default: return "lanes that depend on %" + std::to_string(atom.what);
+  }
+}
+
+} // namespace lanewise::analysis

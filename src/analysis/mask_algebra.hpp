@@ -1,0 +1,107 @@
+// Masks as formulas. Every u1 value of a function is a formula over *atoms*, for one lane at a time:
+// compares, loaded bits, the bits of the lane's own index, which way a join was reached, and masks carried by
+// loops.
+//
+// Time. An atom defined in a loop stands for its value in the current iteration. A formula that is carried
+// out of the loop against the flow of values (a use inside, the definition outside), or to an earlier
+// iteration, must hold for every iteration: the atoms of the loop are quantified away (`leave_loops`,
+// `across_edge`).
+//
+// A mask carried by a loop is assumed to stay inside the mask that entered the loop (the usual `while (any
+// lane left)`), the assumption is checked against the back edges by induction, and a phi that turns out wider
+// loses it together with everything that leaned on it: all formulas are then made again.
+#pragma once
+
+#include "analysis/formula.hpp"
+#include "cfg/loops.hpp"
+#include "ir/ir.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace lanewise::analysis {
+
+class MaskAlgebra {
+ public:
+  /// Near-linear in the size of the function. It must outlive the algebra and not change.
+  explicit MaskAlgebra(const ir::Function& function);
+
+  /// False for irreducible control flow, or when formulas grew out of proportion: nothing is known then, and
+  /// every formula is an atom of its own at best.
+  [[nodiscard]] bool usable() const { return usable_; }
+
+  /// The formula of a u1 value.
+  [[nodiscard]] Formula formula(ir::Value mask) const { return formulas_[mask.index]; }
+
+  /// `f`, said in `use`, as said at a definition in `definition`.
+  Formula leave_loops(Formula f, ir::Block use, ir::Block definition);
+  /// `f`, said of a phi of `block`, as said of the incoming value at the end of predecessor `edge`.
+  Formula across_edge(Formula f, ir::Block block, unsigned edge);
+
+  /// The formula that holds in exactly these lanes, and the lanes in which f can hold for some value of the
+  /// other atoms.
+  Formula lanes(uint64_t set);
+  uint64_t possible_lanes(Formula f);
+
+  /// a's newest atom is older than b's.
+  [[nodiscard]] bool older(Formula a, Formula b) const {
+    return FormulaPool::is_constant(a) || (!FormulaPool::is_constant(b) && pool_.top(a) < pool_.top(b));
+  }
+
+  FormulaPool& pool() { return pool_; }
+  [[nodiscard]] const cfg::LoopForest& loops() const { return loops_; }
+  /// Blocks in reverse post-order.
+  [[nodiscard]] const std::vector<uint32_t>& order() const { return order_.reverse_post; }
+  /// What an atom stands for, for reports: a value's handle or a block.
+  [[nodiscard]] std::string describe(Formula f) const;
+
+ private:
+  static constexpr uint32_t kLaneBits = 6; ///< levels 0..5: bits of the lane's index
+  struct Atom {
+    enum class Kind : uint8_t { lane_bit, value, path, loop_phi } kind{};
+    uint32_t what = 0;                                   ///< value or block index
+    uint32_t edge = 0;                                   ///< path: which predecessor
+    std::array<uint32_t, 2> loops{cfg::none, cfg::none}; ///< innermost loops in which it changes
+  };
+  using LaneTable = std::array<uint64_t, 64>; ///< a value that depends on the lane's index only
+
+  void build();
+  bool check_loop_phis();
+  Formula make(ir::Value v, ir::Block block);
+  Formula make_phi(ir::Value v, ir::Block block);
+  Formula make_compare(ir::Value v);
+  Formula new_atom(Atom atom);
+  Formula atom_for(ir::Value v);
+  Formula pair_atom(unsigned kind, ir::Value a, ir::Value b, uint64_t imm);
+  Formula path_atom(ir::Block block, unsigned edge);
+  void note_lane_table(ir::Value v);
+  [[nodiscard]] const LaneTable* lane_table(ir::Value v) const;
+  [[nodiscard]] uint32_t loop_of(ir::Value v) const;
+  [[nodiscard]] bool changes_in(const Atom& atom, uint32_t loop) const;
+  [[nodiscard]] bool is_header(ir::Block block) const;
+  Formula incoming(uint32_t phi, unsigned edge) const;
+
+  const ir::Function& function_;
+  cfg::Order order_;
+  cfg::LoopForest loops_;
+  std::vector<uint32_t> block_of_; ///< block index of each value, `none` for constants
+  FormulaPool pool_;
+  std::vector<Atom> atoms_;
+  std::vector<Formula> formulas_;
+  std::vector<bool> wide_phi_;             ///< loop phis that lost their assumption
+  std::vector<uint32_t> first_level_;      ///< lowest level of an atom that changes in each loop
+  std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block
+  std::map<std::tuple<unsigned, uint32_t, uint32_t, uint64_t>, Formula> pair_atoms_;
+  std::map<std::pair<uint32_t, uint32_t>, Formula> path_atoms_;
+  std::unordered_map<uint32_t, uint32_t> lane_table_index_;
+  std::vector<LaneTable> lane_tables_;
+  std::map<uint32_t, FormulaPool::Memo> loop_memo_;
+  std::map<std::pair<uint32_t, uint32_t>, FormulaPool::Memo> edge_memo_;
+  FormulaPool::Memo lanes_memo_;
+  bool usable_ = true;
+};
+
+} // namespace lanewise::analysis

@@ -1,0 +1,33 @@
+// exec_select: a select whose result is read only in lanes of its mask is its new value.
+//
+//   %3 = select %m, %1, %2        read only where %m          ->  %1
+//                                 read only where not %m      ->  %2
+//   %3 = and %a, %b               read only where %a            ->  %b     (u1; %a the older mask)
+//                                 %a inside %b where it is read ->  %a
+//   %3 = or %a, %b                read only where not %a        ->  %b
+//                                 %b inside %a where it is read ->  %a
+//
+// When: after the masks are in their simplest form (simplify, mask_phis), before dce. All rewrites rest on
+// one solution of lane demand, so chains of writes to one register collapse in one run.
+#pragma once
+
+#include "ir/ir.hpp"
+
+#include <string>
+#include <vector>
+
+namespace lanewise::passes {
+
+struct ExecSelectResult {
+  unsigned selects = 0; ///< per-lane selects found
+  unsigned dropped = 0; ///< of these, replaced by one of their values
+  unsigned masks = 0;   ///< mask operations dropped
+  struct Kept {
+    ir::Value select, observer; ///< the use that can see lanes outside the mask
+  };
+  std::vector<Kept> kept; ///< filled when `explain` is asked for
+};
+
+ExecSelectResult exec_select(ir::Function& function, bool explain = false);
+
+} // namespace lanewise::passes
