@@ -53,11 +53,6 @@ void LaneDemand::want(Value v, Formula lanes, Block use) {
   changed_ = true;
 }
 
-Formula LaneDemand::mask_formula(Value m) const {
-  if (function_.is_constant(m)) return function_[m].imm ? kTrue : kFalse;
-  return masks_.formula(m);
-}
-
 /// The lanes that the demanded lanes of a dpp read from.
 Formula LaneDemand::lanes_read_by_pattern(Value user) {
   const uint64_t readers = masks_.possible_lanes(demand_[user.index]);
@@ -81,12 +76,12 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   };
   // (address, active, data...): data and address count in active lanes, the active mask itself everywhere.
   const auto access = [&](unsigned active) {
-    const Formula f = mask_formula(operands[active]);
+    const Formula f = masks_.formula_of(operands[active]);
     for (unsigned i = 0; i < operands.size(); ++i) each(i, i == active ? kTrue : f);
   };
   switch (inst.op) {
   case Op::select: {
-    const Formula m = mask_formula(operands[0]);
+    const Formula m = masks_.formula_of(operands[0]);
     each(0, lanes);
     each(1, pool.and_(lanes, m));
     each(2, pool.and_(lanes, FormulaPool::not_(m)));
@@ -97,8 +92,9 @@ void LaneDemand::for_each_demand(Value user, Each each) {
     if (inst.type != ir::Type::u1) return all(lanes);
     // The older mask guards the newer one: where it decides the result alone, the other does not count. Only
     // one of the two may be excused so.
-    const unsigned guard = masks_.older(mask_formula(operands[0]), mask_formula(operands[1])) ? 0 : 1;
-    const Formula open = mask_formula(operands[guard]);
+    const unsigned guard =
+        masks_.older(masks_.formula_of(operands[0]), masks_.formula_of(operands[1])) ? 0 : 1;
+    const Formula open = masks_.formula_of(operands[guard]);
     each(guard, lanes);
     each(1 - guard, pool.and_(lanes, inst.op == Op::and_ ? open : FormulaPool::not_(open)));
     return;
@@ -123,7 +119,7 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   }
   case Op::read_first:
     if (lanes == kFalse) return;
-    each(0, pool.or_(mask_formula(operands[1]), masks_.lanes(1)));
+    each(0, pool.or_(masks_.formula_of(operands[1]), masks_.lanes(1)));
     each(1, kTrue);
     return;
   case Op::dpp: return each(0, lanes_read_by_pattern(user));
@@ -134,7 +130,7 @@ void LaneDemand::for_each_demand(Value user, Each each) {
     return;
   case Op::push: {
     if (lanes == kFalse) return;
-    const Formula m = mask_formula(operands[2]);
+    const Formula m = masks_.formula_of(operands[2]);
     each(0, m);
     each(1, m);
     each(2, kTrue);
@@ -164,15 +160,15 @@ void LaneDemand::visit_phi(Value phi, Block block) {
 }
 
 bool LaneDemand::inside(Value v, Value mask) {
-  return masks_.pool().implies(demand_[v.index], mask_formula(mask));
+  return masks_.pool().implies(demand_[v.index], masks_.formula_of(mask));
 }
 
 bool LaneDemand::outside(Value v, Value mask) {
-  return masks_.pool().implies(demand_[v.index], FormulaPool::not_(mask_formula(mask)));
+  return masks_.pool().implies(demand_[v.index], FormulaPool::not_(masks_.formula_of(mask)));
 }
 
 Value LaneDemand::observer(Value v, Value mask) {
-  const Formula m = mask_formula(mask);
+  const Formula m = masks_.formula_of(mask);
   FormulaPool& pool = masks_.pool();
   for (uint32_t b : masks_.order()) {
     const Block block{b};

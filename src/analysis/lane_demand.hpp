@@ -37,7 +37,6 @@ class LaneDemand {
   /// Calls `each(operand index, lanes)` for every operand of a user that is no phi.
   template <class Each>
   void for_each_demand(ir::Value user, Each each);
-  Formula mask_formula(ir::Value m) const;
   Formula lanes_read_by_pattern(ir::Value user);
 
   const ir::Function& function_;

@@ -24,9 +24,6 @@ cfg::Graph graph_of(const ir::Function& f) {
 /// Nodes allowed before the algebra gives up, in proportion to the program.
 size_t node_budget(const ir::Function& f) { return size_t{1'000'000} + size_t{256} * f.value_count(); }
 
-/// What the atoms of an ordered pair of operands tell apart.
-enum PairAtom : unsigned { equal, unsigned_less, signed_less, float_low, float_high };
-
 } // namespace
 
 MaskAlgebra::MaskAlgebra(const ir::Function& function)
@@ -70,7 +67,7 @@ void MaskAlgebra::build() {
 bool MaskAlgebra::check_loop_phis() {
   bool all_hold = true;
   for (const Atom& atom : atoms_) {
-    if (atom.kind != Atom::Kind::loop_phi || wide_phi_[atom.what]) continue;
+    if (!is_loop_phi(atom) || wide_phi_[atom.what]) continue;
     const Block header{block_of_[atom.what]};
     Formula entry = kFalse, back = kFalse;
     for (unsigned e = 0; e < function_[header].predecessors.size(); ++e) {
@@ -89,12 +86,25 @@ bool MaskAlgebra::check_loop_phis() {
 }
 
 Formula MaskAlgebra::incoming(uint32_t phi, unsigned edge) const {
-  const Value v = function_.operand(Value{phi}, edge);
-  if (function_.is_constant(v)) return function_[v].imm ? kTrue : kFalse;
-  return formulas_[v.index];
+  return formula_of(function_.operand(Value{phi}, edge));
 }
 
-bool MaskAlgebra::is_header(Block block) const {
+bool MaskAlgebra::is_loop_phi(const Atom& atom) const {
+  return atom.kind == Atom::Kind::mask && function_[Value{atom.what}].op == Op::phi;
+}
+
+bool MaskAlgebra::is_back_edge(Block header, unsigned edge) const {
+  return loops_.contains(loops_.innermost[header.index], function_[header].predecessors[edge].index);
+}
+
+std::vector<Value> MaskAlgebra::assumed_loop_phis() const {
+  std::vector<Value> phis;
+  for (const Atom& atom : atoms_)
+    if (is_loop_phi(atom) && !wide_phi_[atom.what]) phis.push_back(Value{atom.what});
+  return phis;
+}
+
+bool MaskAlgebra::is_loop_header(Block block) const {
   const uint32_t loop = loops_.innermost[block.index];
   return loop != cfg::none && loops_.loops[loop].header == block.index;
 }
@@ -121,13 +131,14 @@ Formula MaskAlgebra::new_atom(Atom atom) {
 }
 
 Formula MaskAlgebra::atom_for(Value v) {
-  return new_atom({.kind = Atom::Kind::value, .what = v.index, .loops = {loop_of(v), cfg::none}});
+  return new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
 }
 
-Formula MaskAlgebra::pair_atom(unsigned kind, Value a, Value b, uint64_t imm) {
+Formula MaskAlgebra::pair_atom(Atom::Kind kind, Value a, Value b, uint64_t imm) {
   auto [it, inserted] = pair_atoms_.try_emplace({kind, a.index, b.index, imm}, kFalse);
   if (inserted)
-    it->second = new_atom({.kind = Atom::Kind::value, .what = a.index, .loops = {loop_of(a), loop_of(b)}});
+    it->second = new_atom(
+        {.kind = kind, .what = a.index, .other = b.index, .imm = imm, .loops = {loop_of(a), loop_of(b)}});
   return it->second;
 }
 
@@ -136,19 +147,16 @@ Formula MaskAlgebra::path_atom(Block block, unsigned edge) {
   if (inserted) {
     first_path_level_[block.index] =
         std::min(first_path_level_[block.index], static_cast<uint32_t>(atoms_.size()));
-    it->second = new_atom({.kind = Atom::Kind::path,
+    it->second = new_atom({.kind = Atom::Kind::way,
                            .what = block.index,
-                           .edge = edge,
+                           .imm = edge,
                            .loops = {loops_.innermost[block.index], cfg::none}});
   }
   return it->second;
 }
 
 Formula MaskAlgebra::make(Value v, Block block) {
-  const auto operand = [&](unsigned i) {
-    const Value o = function_.operand(v, i);
-    return function_.is_constant(o) ? (function_[o].imm ? kTrue : kFalse) : formulas_[o.index];
-  };
+  const auto operand = [&](unsigned i) { return formula_of(function_.operand(v, i)); };
   const auto of_masks = [&] { return function_[function_.operand(v, 0)].type == ir::Type::u1; };
   if (const LaneTable* table = lane_table(v)) {
     uint64_t set = 0;
@@ -185,7 +193,8 @@ Formula MaskAlgebra::make_compare(Value v) {
   if (op == Op::fcmp) {
     const uint64_t control = function_[v].imm & 0xff;
     const unsigned predicate = ir::fcmp_predicate(function_[v].imm);
-    const Formula x = pair_atom(float_low, a, b, control), y = pair_atom(float_high, a, b, control);
+    const Formula x = pair_atom(Atom::Kind::float_low, a, b, control),
+                  y = pair_atom(Atom::Kind::float_high, a, b, control);
     Formula result = kFalse;
     for (unsigned outcome = 0; outcome < 4; ++outcome) {
       if (!(predicate >> outcome & 1)) continue;
@@ -195,13 +204,14 @@ Formula MaskAlgebra::make_compare(Value v) {
     return result;
   }
   const auto key = std::minmax(a, b);
-  const Formula same = pair_atom(equal, key.first, key.second, 0);
+  const Formula same = pair_atom(Atom::Kind::equal, key.first, key.second);
   if (op == Op::eq) return same;
   if (op == Op::ne) return FormulaPool::not_(same);
   const bool is_signed = op == Op::slt || op == Op::sle;
   // "Less" is asked of the ordered pair; the other order is "neither less nor equal".
   const bool swapped = b < a;
-  const Formula less_atom = pair_atom(is_signed ? signed_less : unsigned_less, key.first, key.second, 0);
+  const Formula less_atom =
+      pair_atom(is_signed ? Atom::Kind::signed_less : Atom::Kind::unsigned_less, key.first, key.second);
   const Formula less =
       pool_.and_(FormulaPool::not_(same), swapped ? FormulaPool::not_(less_atom) : less_atom);
   return op == Op::ult || op == Op::slt ? less : pool_.or_(same, less);
@@ -211,9 +221,9 @@ Formula MaskAlgebra::make_compare(Value v) {
 // share. A loop phi is an atom inside the entering mask, until check_loop_phis refutes that.
 Formula MaskAlgebra::make_phi(Value v, Block block) {
   const auto& predecessors = function_[block].predecessors;
-  if (is_header(block)) {
+  if (is_loop_header(block)) {
     const Formula atom =
-        new_atom({.kind = Atom::Kind::loop_phi, .what = v.index, .loops = {loop_of(v), cfg::none}});
+        new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
     if (wide_phi_[v.index]) return atom;
     Formula entry = kFalse;
     for (unsigned e = 0; e < predecessors.size(); ++e)
@@ -242,17 +252,17 @@ Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
 }
 
 Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
-  const bool header = is_header(block);
+  const bool header = is_loop_header(block);
   const uint32_t loop = loops_.innermost[block.index];
   const uint32_t floor = header ? first_level_[loop] : first_path_level_[block.index];
   if (floor == ~0u) return f;
   const auto step = [&](uint32_t level, Formula high, Formula low) {
     const Atom& atom = atoms_[level];
-    if (header && atom.kind == Atom::Kind::loop_phi && block_of_[atom.what] == block.index)
+    if (header && is_loop_phi(atom) && block_of_[atom.what] == block.index)
       return pool_.ite(incoming(atom.what, edge), high, low);
     if (header && changes_in(atom, loop)) return pool_.or_(high, low);
-    if (!header && atom.kind == Atom::Kind::path && atom.what == block.index && atom.edge <= edge)
-      return atom.edge == edge ? high : low;
+    if (!header && atom.kind == Atom::Kind::way && atom.what == block.index && atom.imm <= edge)
+      return atom.imm == edge ? high : low;
     return pool_.ite(pool_.atom(level), high, low);
   };
   return pool_.rebuild(f, floor, step, edge_memo_[{block.index, edge}]);
@@ -327,17 +337,6 @@ void MaskAlgebra::note_lane_table(Value v) {
     table[lane] = evaluate(operation);
   }
   record();
-}
-
-std::string MaskAlgebra::describe(Formula f) const {
-  if (f == kTrue) return "all lanes";
-  if (f == kFalse) return "no lane";
-  const Atom& atom = atoms_[pool_.top(f)];
-  switch (atom.kind) {
-  case Atom::Kind::lane_bit: return "a set of lanes";
-  case Atom::Kind::path: return "lanes that depend on the way into block " + std::to_string(atom.what);
-  default: return "lanes that depend on %" + std::to_string(atom.what);
-  }
 }
 
 } // namespace lanewise::analysis

@@ -18,7 +18,6 @@
 
 #include <array>
 #include <map>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -26,6 +25,24 @@ namespace lanewise::analysis {
 
 class MaskAlgebra {
  public:
+  /// What an atom stands for.
+  struct Atom {
+    enum class Kind : uint8_t {
+      lane_bit, ///< bit `what` of the lane's index
+      mask,     ///< the u1 value `what`
+      way,      ///< block `what` was entered by edge `imm`
+      equal,
+      unsigned_less,
+      signed_less, ///< of the values `what` and `other`
+      float_low,
+      float_high, ///< bits of the outcome of comparing `what` with `other` under control
+                  ///< `imm`: 0 less, 1 equal, 2 greater, 3 unordered
+    } kind{};
+    uint32_t what = 0, other = 0;
+    uint64_t imm = 0;
+    std::array<uint32_t, 2> loops{cfg::none, cfg::none}; ///< innermost loops in which it changes
+  };
+
   /// Near-linear in the size of the function. It must outlive the algebra and not change.
   explicit MaskAlgebra(const ir::Function& function);
 
@@ -55,17 +72,22 @@ class MaskAlgebra {
   [[nodiscard]] const cfg::LoopForest& loops() const { return loops_; }
   /// Blocks in reverse post-order.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_.reverse_post; }
-  /// What an atom stands for, for reports: a value's handle or a block.
-  [[nodiscard]] std::string describe(Formula f) const;
+  [[nodiscard]] const FormulaPool& pool() const { return pool_; }
+  [[nodiscard]] const Atom& atom(uint32_t level) const { return atoms_[level]; }
+  /// Like formula(), for constants too.
+  [[nodiscard]] Formula formula_of(ir::Value mask) const {
+    if (function_.is_constant(mask)) return function_[mask].imm ? kTrue : kFalse;
+    return formulas_[mask.index];
+  }
+  /// Block in which a value is defined; `cfg::none` for constants.
+  [[nodiscard]] uint32_t block_of(ir::Value v) const { return block_of_[v.index]; }
+  [[nodiscard]] bool is_loop_header(ir::Block block) const;
+  [[nodiscard]] bool is_back_edge(ir::Block header, unsigned edge) const;
+  /// Loop phis whose assumption held: they stay inside the mask that entered the loop.
+  [[nodiscard]] std::vector<ir::Value> assumed_loop_phis() const;
 
  private:
-  static constexpr uint32_t kLaneBits = 6; ///< levels 0..5: bits of the lane's index
-  struct Atom {
-    enum class Kind : uint8_t { lane_bit, value, path, loop_phi } kind{};
-    uint32_t what = 0;                                   ///< value or block index
-    uint32_t edge = 0;                                   ///< path: which predecessor
-    std::array<uint32_t, 2> loops{cfg::none, cfg::none}; ///< innermost loops in which it changes
-  };
+  static constexpr uint32_t kLaneBits = 6;    ///< levels 0..5: bits of the lane's index
   using LaneTable = std::array<uint64_t, 64>; ///< a value that depends on the lane's index only
 
   void build();
@@ -75,13 +97,13 @@ class MaskAlgebra {
   Formula make_compare(ir::Value v);
   Formula new_atom(Atom atom);
   Formula atom_for(ir::Value v);
-  Formula pair_atom(unsigned kind, ir::Value a, ir::Value b, uint64_t imm);
+  Formula pair_atom(Atom::Kind kind, ir::Value a, ir::Value b, uint64_t imm = 0);
   Formula path_atom(ir::Block block, unsigned edge);
   void note_lane_table(ir::Value v);
   [[nodiscard]] const LaneTable* lane_table(ir::Value v) const;
   [[nodiscard]] uint32_t loop_of(ir::Value v) const;
   [[nodiscard]] bool changes_in(const Atom& atom, uint32_t loop) const;
-  [[nodiscard]] bool is_header(ir::Block block) const;
+  [[nodiscard]] bool is_loop_phi(const Atom& atom) const;
   Formula incoming(uint32_t phi, unsigned edge) const;
 
   const ir::Function& function_;
@@ -94,7 +116,7 @@ class MaskAlgebra {
   std::vector<bool> wide_phi_;             ///< loop phis that lost their assumption
   std::vector<uint32_t> first_level_;      ///< lowest level of an atom that changes in each loop
   std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block
-  std::map<std::tuple<unsigned, uint32_t, uint32_t, uint64_t>, Formula> pair_atoms_;
+  std::map<std::tuple<Atom::Kind, uint32_t, uint32_t, uint64_t>, Formula> pair_atoms_;
   std::map<std::pair<uint32_t, uint32_t>, Formula> path_atoms_;
   std::unordered_map<uint32_t, uint32_t> lane_table_index_;
   std::vector<LaneTable> lane_tables_;

@@ -15,9 +15,6 @@ namespace {
 Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, analysis::LaneDemand& demand,
                           Value v) {
   const auto operands = f.operands(v);
-  const auto formula = [&](Value m) {
-    return f.is_constant(m) ? (f[m].imm ? analysis::kTrue : analysis::kFalse) : masks.formula(m);
-  };
   if (f[v].op == Op::select && !f.is_constant(operands[0])) {
     if (demand.inside(v, operands[0])) return operands[1];
     if (demand.outside(v, operands[0])) return operands[2];
@@ -26,7 +23,7 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
     // The older operand, the guard, is right wherever the result is demanded; the newer one only where the
     // guard leaves the decision to it (LaneDemand), so it may stand alone only if that is everywhere.
     FormulaPool& pool = masks.pool();
-    const Formula where = demand.demand(v), first = formula(operands[0]), second = formula(operands[1]);
+    const Formula where = demand.demand(v), first = masks.formula_of(operands[0]), second = masks.formula_of(operands[1]);
     const unsigned guard = masks.older(first, second) ? 0 : 1;
     const Formula old = guard == 0 ? first : second, newer = guard == 0 ? second : first;
     const bool is_and = f[v].op == Op::and_;
