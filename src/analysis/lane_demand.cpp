@@ -77,14 +77,17 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   // (address, active, data...): data and address count in active lanes, the active mask itself everywhere.
   const auto access = [&](unsigned active) {
     const Formula f = masks_.formula_of(operands[active]);
-    for (unsigned i = 0; i < operands.size(); ++i) each(i, i == active ? kTrue : f);
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      if (i == 0 && masks_.breaks(BrokenRule::access_forgets_address)) continue;
+      each(i, i == active && !masks_.breaks(BrokenRule::active_only_where_active) ? kTrue : f);
+    }
   };
   switch (inst.op) {
   case Op::select: {
     const Formula m = masks_.formula_of(operands[0]);
     each(0, lanes);
     each(1, pool.and_(lanes, m));
-    each(2, pool.and_(lanes, FormulaPool::not_(m)));
+    if (!masks_.breaks(BrokenRule::select_forgets_old)) each(2, pool.and_(lanes, FormulaPool::not_(m)));
     return;
   }
   case Op::and_:
@@ -95,7 +98,8 @@ void LaneDemand::for_each_demand(Value user, Each each) {
     const unsigned guard =
         masks_.older(masks_.formula_of(operands[0]), masks_.formula_of(operands[1])) ? 0 : 1;
     const Formula open = masks_.formula_of(operands[guard]);
-    each(guard, lanes);
+    const Formula other = masks_.formula_of(operands[1 - guard]);
+    each(guard, masks_.breaks(BrokenRule::both_masks_excused) ? pool.and_(lanes, other) : lanes);
     each(1 - guard, pool.and_(lanes, inst.op == Op::and_ ? open : FormulaPool::not_(open)));
     return;
   }
@@ -112,20 +116,23 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   case Op::read_lane: {
     if (lanes == kFalse) return;
     const bool known = function_.is_constant(operands[1]);
-    each(0, known ? masks_.lanes(uint64_t{1} << (function_[operands[1]].imm & (function_.wave_size - 1)))
-                  : kTrue);
+    if (!masks_.breaks(BrokenRule::read_lane_reads_nothing))
+      each(0, known ? masks_.lanes(uint64_t{1} << (function_[operands[1]].imm & (function_.wave_size - 1)))
+                    : kTrue);
     each(1, kTrue);
     return;
   }
   case Op::read_first:
     if (lanes == kFalse) return;
-    each(0, pool.or_(masks_.formula_of(operands[1]), masks_.lanes(1)));
+    each(0, pool.or_(masks_.formula_of(operands[1]),
+                     masks_.breaks(BrokenRule::read_first_skips_lane_0) ? kFalse : masks_.lanes(1)));
     each(1, kTrue);
     return;
-  case Op::dpp: return each(0, lanes_read_by_pattern(user));
+  case Op::dpp:
+    return each(0, masks_.breaks(BrokenRule::dpp_reads_own_lane) ? lanes : lanes_read_by_pattern(user));
   case Op::permute:
     if (lanes == kFalse) return;
-    each(0, kTrue);
+    each(0, masks_.breaks(BrokenRule::permute_reads_own_lane) ? lanes : kTrue);
     each(1, lanes);
     return;
   case Op::push: {
@@ -144,6 +151,8 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   case OpKind::gather: // lane_bit, mbcnt: a uniform word, read where the result is
     return all(inst.op == Op::host_shuffle && lanes != kFalse ? kTrue : lanes);
   default:
+    if (masks_.breaks(BrokenRule::ballot_reads_nothing) && (inst.op == Op::ballot || inst.op == Op::any))
+      return;
     if (lanes != kFalse || ir::info(inst.op).kind == OpKind::effect) all(kTrue);
   }
 }

@@ -26,8 +26,9 @@ size_t node_budget(const ir::Function& f) { return size_t{1'000'000} + size_t{25
 
 } // namespace
 
-MaskAlgebra::MaskAlgebra(const ir::Function& function)
-    : function_(function), block_of_(function.value_count(), cfg::none), wide_phi_(function.value_count()) {
+MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
+    : function_(function), block_of_(function.value_count(), cfg::none), wide_phi_(function.value_count()),
+      broken_(broken) {
   const cfg::Graph graph = graph_of(function);
   order_ = cfg::reverse_post_order(graph);
   loops_ = cfg::find_loops(graph, order_, cfg::dominators(graph));
@@ -65,6 +66,7 @@ void MaskAlgebra::build() {
 }
 
 bool MaskAlgebra::check_loop_phis() {
+  if (breaks(BrokenRule::loop_phi_unchecked)) return true;
   bool all_hold = true;
   for (const Atom& atom : atoms_) {
     if (!is_loop_phi(atom) || wide_phi_[atom.what]) continue;
@@ -240,6 +242,7 @@ Formula MaskAlgebra::make_phi(Value v, Block block) {
 }
 
 Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
+  if (breaks(BrokenRule::loops_left_unquantified)) return f;
   uint32_t outermost = cfg::none;
   for (uint32_t loop = loops_.innermost[use.index]; loop != cfg::none; loop = loops_.loops[loop].parent)
     if (!loops_.contains(loop, definition.index)) outermost = loop;
@@ -253,6 +256,8 @@ Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
 
 Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
   const bool header = is_loop_header(block);
+  if (header && breaks(BrokenRule::back_edge_same_iteration)) return f;
+  if (!header && breaks(BrokenRule::wrong_way_into_a_join)) edge ^= 1;
   const uint32_t loop = loops_.innermost[block.index];
   const uint32_t floor = header ? first_level_[loop] : first_path_level_[block.index];
   if (floor == ~0u) return f;

@@ -23,6 +23,25 @@
 
 namespace lanewise::analysis {
 
+/// Rules that a test may break on purpose, to show that the prover and the execution checks notice
+/// (tests/analysis/demand_proof_test.cpp). Nothing else uses them.
+enum class BrokenRule : uint8_t {
+  none,
+  select_forgets_old,       ///< the old value of a select is demanded nowhere
+  access_forgets_address,   ///< addresses are not demanded
+  active_only_where_active, ///< an active operand is demanded only in its own lanes
+  read_lane_reads_nothing,  ///< read_lane does not demand what it reads
+  read_first_skips_lane_0,  ///< read_first of an empty mask is forgotten
+  dpp_reads_own_lane,       ///< dpp demands its operand where it is demanded itself
+  permute_reads_own_lane,
+  ballot_reads_nothing,     ///< ballot and any demand nothing
+  both_masks_excused,       ///< both operands of an `and` are demanded only under the other
+  back_edge_same_iteration, ///< formulas cross a back edge unchanged
+  loops_left_unquantified,  ///< formulas leave a loop unchanged
+  loop_phi_unchecked,       ///< loop masks keep their assumption without the induction step
+  wrong_way_into_a_join,    ///< an edge takes the claims of its neighbour
+};
+
 class MaskAlgebra {
  public:
   /// What an atom stands for.
@@ -44,7 +63,8 @@ class MaskAlgebra {
   };
 
   /// Near-linear in the size of the function. It must outlive the algebra and not change.
-  explicit MaskAlgebra(const ir::Function& function);
+  explicit MaskAlgebra(const ir::Function& function, BrokenRule broken = BrokenRule::none);
+  [[nodiscard]] bool breaks(BrokenRule rule) const { return broken_ == rule; }
 
   /// False for irreducible control flow, or when formulas grew out of proportion: nothing is known then, and
   /// every formula is an atom of its own at best.
@@ -124,6 +144,7 @@ class MaskAlgebra {
   std::map<std::pair<uint32_t, uint32_t>, FormulaPool::Memo> edge_memo_;
   FormulaPool::Memo lanes_memo_;
   bool usable_ = true;
+  BrokenRule broken_;
 };
 
 } // namespace lanewise::analysis

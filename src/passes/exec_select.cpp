@@ -23,7 +23,8 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
     // The older operand, the guard, is right wherever the result is demanded; the newer one only where the
     // guard leaves the decision to it (LaneDemand), so it may stand alone only if that is everywhere.
     FormulaPool& pool = masks.pool();
-    const Formula where = demand.demand(v), first = masks.formula_of(operands[0]), second = masks.formula_of(operands[1]);
+    const Formula where = demand.demand(v), first = masks.formula_of(operands[0]),
+                  second = masks.formula_of(operands[1]);
     const unsigned guard = masks.older(first, second) ? 0 : 1;
     const Formula old = guard == 0 ? first : second, newer = guard == 0 ? second : first;
     const bool is_and = f[v].op == Op::and_;
@@ -36,12 +37,13 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
 
 } // namespace
 
-ExecSelectResult exec_select(ir::Function& function, bool explain) {
-  analysis::MaskAlgebra masks(function);
+ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& options) {
+  analysis::MaskAlgebra masks(function, options.broken);
   ExecSelectResult result;
   if (!masks.usable()) return result;
   analysis::LaneDemand demand(function, masks);
   std::vector<Value> replacement(function.value_count());
+  std::vector<analysis::ClaimedRewrite> rewrites;
   for (uint32_t b : masks.order()) {
     for (Value v : function[ir::Block{b}].instructions) {
       replacement[v.index] = v;
@@ -49,14 +51,16 @@ ExecSelectResult exec_select(ir::Function& function, bool explain) {
       result.selects += select;
       const Value same = same_where_demanded(function, masks, demand, v);
       if (same == v) {
-        if (select && explain && !demand.dead(v))
+        if (select && options.explain && !demand.dead(v))
           result.kept.push_back({v, demand.observer(v, function.operand(v, 0))});
         continue;
       }
       (select ? result.dropped : result.masks) += 1;
       replacement[v.index] = same;
+      if (options.prove) rewrites.push_back({v, same});
     }
   }
+  if (options.prove) result.proof = analysis::prove_demand(function, masks, demand, rewrites);
   // A replacement is an operand, defined before its user; follow chains through it.
   const auto resolve = [&](Value v) {
     while (v.index < replacement.size() && replacement[v.index] && replacement[v.index] != v)

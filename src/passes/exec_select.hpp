@@ -11,12 +11,18 @@
 // one solution of lane demand, so chains of writes to one register collapse in one run.
 #pragma once
 
+#include "analysis/demand_proof.hpp"
 #include "ir/ir.hpp"
 
-#include <string>
 #include <vector>
 
 namespace lanewise::passes {
+
+struct ExecSelectOptions {
+  bool explain = false; ///< fill `kept`
+  bool prove = false;   ///< fill `proof`: every decision becomes an obligation for Z3
+  analysis::BrokenRule broken = analysis::BrokenRule::none; ///< for tests
+};
 
 struct ExecSelectResult {
   unsigned selects = 0; ///< per-lane selects found
@@ -25,9 +31,10 @@ struct ExecSelectResult {
   struct Kept {
     ir::Value select, observer; ///< the use that can see lanes outside the mask
   };
-  std::vector<Kept> kept; ///< filled when `explain` is asked for
+  std::vector<Kept> kept;
+  analysis::ProofReport proof;
 };
 
-ExecSelectResult exec_select(ir::Function& function, bool explain = false);
+ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& options = {});
 
 } // namespace lanewise::passes
