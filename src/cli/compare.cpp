@@ -1,0 +1,61 @@
+// lanewise compare A B
+#include "cli/commands.hpp"
+#include "cli/input.hpp"
+#include "report/compare.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <memory>
+
+namespace lanewise::cli {
+namespace {
+
+struct Options {
+  std::string before, after, html, fail_on;
+  std::vector<std::string> metrics;
+  bool json = false, keep_loop_changes = false;
+  size_t worst = 20;
+};
+
+Expected<std::vector<report::ShaderRecord>> read(const std::string& path) {
+  auto bytes = read_input(path);
+  if (!bytes) return std::unexpected(bytes.error());
+  return report::read_records({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path);
+}
+
+int run(const Options& o) {
+  const auto before = read(o.before), after = read(o.after);
+  if (!before) return cli::report(before.error());
+  if (!after) return cli::report(after.error());
+  const auto comparison = report::compare(*before, *after, {.metrics = o.metrics, .keep_loop_changes = o.keep_loop_changes});
+  fmt::print("{}", o.json ? report::to_json(comparison) : report::to_text(comparison, {.colour = use_colour(stdout), .worst = o.worst}));
+  if (!o.html.empty()) {
+    const auto written = write_output(o.html, report::to_html(comparison, o.before + " and " + o.after));
+    if (!written) return cli::report(written.error());
+  }
+  const auto failed = report::failed_conditions(comparison, o.fail_on);
+  if (!failed) return cli::report(failed.error());
+  for (const std::string& f : *failed) fmt::print(stderr, "lanewise compare: {}\n", f);
+  return failed->empty() ? exit_done : exit_check_failed;
+}
+
+} // namespace
+
+void add_compare(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("compare", "Compare two files of shader statistics");
+  c->footer("A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads standard input.\n"
+            "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
+            "  lanewise compare old.json new.json --html change.html --fail-on \"spirv_words:total>0.5%, lost>0\"");
+  c->add_option("A", o->before, "Statistics before")->required();
+  c->add_option("B", o->after, "Statistics after")->required();
+  c->add_option("--metric", o->metrics, "Only these metrics (default: all that both files have)")->delimiter(',');
+  c->add_option("--fail-on", o->fail_on, "Conditions that make the exit status 3: METRIC:total>N[%], METRIC:hurt>N, lost>N");
+  c->add_option("--html", o->html, "Also write a self-contained page to this file");
+  c->add_option("--worst", o->worst, "How many best and worst shaders to list")->capture_default_str();
+  c->add_flag("--json", o->json, "JSON instead of text");
+  c->add_flag("--keep-loop-changes", o->keep_loop_changes, "Count shaders whose loop count changed in every metric");
+  c->callback([o, &status] { status = run(*o); });
+}
+
+} // namespace lanewise::cli
