@@ -12,8 +12,9 @@ namespace lanewise::cli {
 
 using AddCommand = void (*)(CLI::App&, int& status);
 
+void add_compare(CLI::App& app, int& status);
 void add_dis(CLI::App& app, int& status);
 
-inline constexpr std::array<AddCommand, 1> commands{add_dis};
+inline constexpr std::array<AddCommand, 2> commands{add_compare, add_dis};
 
 } // namespace lanewise::cli

@@ -1,7 +1,7 @@
 // lanewise compare A B
+#include "report/compare.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
-#include "report/compare.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -27,8 +27,10 @@ int run(const Options& o) {
   const auto before = read(o.before), after = read(o.after);
   if (!before) return cli::report(before.error());
   if (!after) return cli::report(after.error());
-  const auto comparison = report::compare(*before, *after, {.metrics = o.metrics, .keep_loop_changes = o.keep_loop_changes});
-  fmt::print("{}", o.json ? report::to_json(comparison) : report::to_text(comparison, {.colour = use_colour(stdout), .worst = o.worst}));
+  const auto comparison =
+      report::compare(*before, *after, {.metrics = o.metrics, .keep_loop_changes = o.keep_loop_changes});
+  fmt::print("{}", o.json ? report::to_json(comparison)
+                          : report::to_text(comparison, {.colour = use_colour(stdout), .worst = o.worst}));
   if (!o.html.empty()) {
     const auto written = write_output(o.html, report::to_html(comparison, o.before + " and " + o.after));
     if (!written) return cli::report(written.error());
@@ -44,17 +46,22 @@ int run(const Options& o) {
 void add_compare(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("compare", "Compare two files of shader statistics");
-  c->footer("A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads standard input.\n"
-            "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
-            "  lanewise compare old.json new.json --html change.html --fail-on \"spirv_words:total>0.5%, lost>0\"");
+  c->footer(
+      "A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads "
+      "standard input.\n"
+      "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
+      "  lanewise compare old.json new.json --html change.html --fail-on \"spirv_words:total>0.5%, lost>0\"");
   c->add_option("A", o->before, "Statistics before")->required();
   c->add_option("B", o->after, "Statistics after")->required();
-  c->add_option("--metric", o->metrics, "Only these metrics (default: all that both files have)")->delimiter(',');
-  c->add_option("--fail-on", o->fail_on, "Conditions that make the exit status 3: METRIC:total>N[%], METRIC:hurt>N, lost>N");
+  c->add_option("--metric", o->metrics, "Only these metrics (default: all that both files have)")
+      ->delimiter(',');
+  c->add_option("--fail-on", o->fail_on,
+                "Conditions that make the exit status 3: METRIC:total>N[%], METRIC:hurt>N, lost>N");
   c->add_option("--html", o->html, "Also write a self-contained page to this file");
   c->add_option("--worst", o->worst, "How many best and worst shaders to list")->capture_default_str();
   c->add_flag("--json", o->json, "JSON instead of text");
-  c->add_flag("--keep-loop-changes", o->keep_loop_changes, "Count shaders whose loop count changed in every metric");
+  c->add_flag("--keep-loop-changes", o->keep_loop_changes,
+              "Count shaders whose loop count changed in every metric");
   c->callback([o, &status] { status = run(*o); });
 }
 

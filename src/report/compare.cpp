@@ -71,16 +71,20 @@ std::optional<Interval> bootstrap_interval(const std::vector<ShaderChange>& chan
     m = s / n;
   }
   std::ranges::sort(means);
-  const auto at = [&](double q) { return means[std::min<size_t>(rounds - 1, static_cast<size_t>(q * rounds))]; };
+  const auto at = [&](double q) {
+    return means[std::min<size_t>(rounds - 1, static_cast<size_t>(q * rounds))];
+  };
   return Interval{sum / count, at(0.025), at(0.975)};
 }
 
-/// Two-sided p of Wilcoxon's signed-rank test: normal approximation with the correction for ties and continuity.
+/// Two-sided p of Wilcoxon's signed-rank test: normal approximation with the correction for ties and
+/// continuity.
 std::optional<double> wilcoxon(const std::vector<ShaderChange>& changes) {
   const size_t n = changes.size();
   if (n < 6) return std::nullopt; // no p below 0.05 is possible
   std::vector<double> magnitude(n);
-  std::ranges::transform(changes, magnitude.begin(), [](const ShaderChange& c) { return std::abs(c.delta()); });
+  std::ranges::transform(changes, magnitude.begin(),
+                         [](const ShaderChange& c) { return std::abs(c.delta()); });
   std::vector<size_t> order(n);
   for (size_t i = 0; i < n; ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return magnitude[i]; });
@@ -116,20 +120,26 @@ void correct_by_holm(std::vector<MetricComparison>& metrics) {
 std::string verdict_of(const MetricComparison& m) {
   if (!m.absolute) return "";
   if (m.absolute->contains_zero()) return "Inconclusive result (value mean confidence interval includes 0).";
-  if (m.relative->contains_zero()) return "Inconclusive result (%-change mean confidence interval includes 0).";
-  if ((m.absolute->mean < 0) != (m.relative->mean < 0)) return "Inconclusive result (value mean and %-change mean disagree).";
+  if (m.relative->contains_zero())
+    return "Inconclusive result (%-change mean confidence interval includes 0).";
+  if ((m.absolute->mean < 0) != (m.relative->mean < 0))
+    return "Inconclusive result (value mean and %-change mean disagree).";
   const bool fewer = m.absolute->mean < 0;
   return fmt::format("{} are {}.", m.metric, fewer != more_is_better(m.metric) ? "helped" : "HURT");
 }
 
 void flag_impossible(MetricComparison& m, double largest_before, double largest_after) {
   constexpr double kMost = 2147483648.0;
-  if (m.before > kMost || m.after > kMost) m.warnings.push_back(fmt::format("the total of {} is over 2^31", m.metric));
+  if (m.before > kMost || m.after > kMost)
+    m.warnings.push_back(fmt::format("the total of {} is over 2^31", m.metric));
   if (largest_after > 1000 * std::max(1.0, largest_before))
-    m.warnings.push_back(fmt::format("one shader's {} is {:g}, over a thousand times the largest before ({:g})", m.metric, largest_after, largest_before));
+    m.warnings.push_back(
+        fmt::format("one shader's {} is {:g}, over a thousand times the largest before ({:g})", m.metric,
+                    largest_after, largest_before));
 }
 
-MetricComparison compare_metric(const std::string& metric, const std::vector<std::pair<const ShaderRecord*, const ShaderRecord*>>& pairs,
+MetricComparison compare_metric(const std::string& metric,
+                                const std::vector<std::pair<const ShaderRecord*, const ShaderRecord*>>& pairs,
                                 const CompareOptions& options) {
   MetricComparison m{.metric = metric};
   double largest_before = 0, largest_after = 0;
@@ -166,7 +176,8 @@ MetricComparison compare_metric(const std::string& metric, const std::vector<std
     m.wilcoxon_p = wilcoxon(m.changes);
     m.verdict = verdict_of(m);
   }
-  std::ranges::stable_sort(m.changes, {}, [&](const ShaderChange& c) { return more_is_better(metric) ? -c.delta() : c.delta(); });
+  std::ranges::stable_sort(
+      m.changes, {}, [&](const ShaderChange& c) { return more_is_better(metric) ? -c.delta() : c.delta(); });
   flag_impossible(m, largest_before, largest_after);
   return m;
 }
@@ -177,7 +188,8 @@ double t_975(size_t n) {
   return boost::math::quantile(boost::math::students_t(static_cast<double>(n - 1)), 0.975);
 }
 
-Comparison compare(const std::vector<ShaderRecord>& before, const std::vector<ShaderRecord>& after, const CompareOptions& options) {
+Comparison compare(const std::vector<ShaderRecord>& before, const std::vector<ShaderRecord>& after,
+                   const CompareOptions& options) {
   Comparison result;
   std::map<std::string, const ShaderRecord*> new_ones;
   for (const ShaderRecord& r : after) new_ones.emplace(r.key(), &r);
@@ -191,23 +203,29 @@ Comparison compare(const std::vector<ShaderRecord>& before, const std::vector<Sh
       continue;
     }
     const auto loops_b = b.metrics.find("loops"), loops_a = it->second->metrics.find("loops");
-    const bool changed = loops_b != b.metrics.end() && loops_a != it->second->metrics.end() && loops_b->second != loops_a->second;
+    const bool changed = loops_b != b.metrics.end() && loops_a != it->second->metrics.end() &&
+                         loops_b->second != loops_a->second;
     all.emplace_back(&b, it->second);
-    if (!changed || options.keep_loop_changes) same_loops.emplace_back(&b, it->second);
-    else ++result.loops_changed;
+    if (!changed || options.keep_loop_changes)
+      same_loops.emplace_back(&b, it->second);
+    else
+      ++result.loops_changed;
     for (const auto& [metric, value] : b.metrics)
       if (it->second->metrics.contains(metric)) names.insert(metric);
   }
   for (const ShaderRecord& a : after)
     if (!old_keys.contains(a.key())) result.gained.push_back(a.key());
   result.shared = all.size();
-  const std::vector<std::string> wanted = options.metrics.empty() ? std::vector<std::string>(names.begin(), names.end()) : options.metrics;
-  for (const std::string& metric : wanted) result.metrics.push_back(compare_metric(metric, metric == "loops" ? all : same_loops, options));
+  const std::vector<std::string> wanted =
+      options.metrics.empty() ? std::vector<std::string>(names.begin(), names.end()) : options.metrics;
+  for (const std::string& metric : wanted)
+    result.metrics.push_back(compare_metric(metric, metric == "loops" ? all : same_loops, options));
   correct_by_holm(result.metrics);
   return result;
 }
 
-Expected<std::vector<std::string>> failed_conditions(const Comparison& comparison, std::string_view conditions) {
+Expected<std::vector<std::string>> failed_conditions(const Comparison& comparison,
+                                                     std::string_view conditions) {
   std::vector<std::string> failed;
   const auto bad = [&](std::string_view item) {
     return fail(ErrorKind::call, fmt::format("condition \"{}\" is not understood", item), "--fail-on",
@@ -234,12 +252,15 @@ Expected<std::vector<std::string>> failed_conditions(const Comparison& compariso
       if (colon == std::string_view::npos) return bad(item);
       const std::string_view metric = left.substr(0, colon), what = left.substr(colon + 1);
       const auto m = std::ranges::find(comparison.metrics, metric, &MetricComparison::metric);
-      if (m == comparison.metrics.end()) return fail(ErrorKind::call, fmt::format("no shared metric \"{}\"", metric), "--fail-on");
-      if (what == "hurt") value = static_cast<double>(m->hurt);
+      if (m == comparison.metrics.end())
+        return fail(ErrorKind::call, fmt::format("no shared metric \"{}\"", metric), "--fail-on");
+      if (what == "hurt")
+        value = static_cast<double>(m->hurt);
       else if (what == "total") {
         const double worse = more_is_better(metric) ? m->before - m->after : m->after - m->before;
         value = percent ? (m->before == 0 ? (worse > 0 ? INFINITY : 0) : 100 * worse / m->before) : worse;
-      } else return bad(item);
+      } else
+        return bad(item);
     }
     if (value > limit) failed.push_back(fmt::format("{}: it is {:.4g}{}", item, value, percent ? "%" : ""));
   }

@@ -53,8 +53,8 @@ struct CompareOptions {
   unsigned bootstrap_rounds = 2000;
 };
 
-[[nodiscard]] Comparison compare(const std::vector<ShaderRecord>& before, const std::vector<ShaderRecord>& after,
-                                 const CompareOptions& options);
+[[nodiscard]] Comparison compare(const std::vector<ShaderRecord>& before,
+                                 const std::vector<ShaderRecord>& after, const CompareOptions& options);
 
 struct TextOptions {
   bool colour = false;
@@ -66,7 +66,8 @@ struct TextOptions {
 [[nodiscard]] std::string to_html(const Comparison& comparison, std::string_view title);
 
 /// "spills:total>0, instructions:total>0.1%, lost>0": which conditions hold, in words; empty when none does.
-[[nodiscard]] Expected<std::vector<std::string>> failed_conditions(const Comparison& comparison, std::string_view conditions);
+[[nodiscard]] Expected<std::vector<std::string>> failed_conditions(const Comparison& comparison,
+                                                                   std::string_view conditions);
 
 /// Quantile 0.975 of Student's t with n - 1 degrees of freedom.
 [[nodiscard]] double t_975(size_t n);

@@ -9,7 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-/// What stands before the first '/', '.' or ':' of a path-like name: shader-db keeps one folder per application.
+/// What stands before the first '/', '.' or ':' of a path-like name: shader-db keeps one folder per
+/// application.
 std::string application_of(std::string_view name) {
   size_t begin = 0;
   for (std::string_view prefix : {"./", "shaders/"})
@@ -19,7 +20,8 @@ std::string application_of(std::string_view name) {
 
 void add_metrics(ShaderRecord& record, const json& metrics) {
   for (const auto& [key, value] : metrics.items()) {
-    if (value.is_number()) record.metrics[key] = value.get<double>();
+    if (value.is_number())
+      record.metrics[key] = value.get<double>();
     else if (value.is_object())
       for (const auto& [inner, number] : value.items())
         if (number.is_number()) record.metrics[key + "." + inner] = number.get<double>();
@@ -28,9 +30,12 @@ void add_metrics(ShaderRecord& record, const json& metrics) {
 
 Expected<ShaderRecord> from_json(std::string_view line, const std::string& where) {
   const json object = json::parse(line, nullptr, false);
-  if (object.is_discarded() || !object.is_object()) return fail(ErrorKind::input, "the line is no JSON object", where);
+  if (object.is_discarded() || !object.is_object())
+    return fail(ErrorKind::input, "the line is no JSON object", where);
   ShaderRecord record;
-  const auto text = [&](const char* key) { return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : ""; };
+  const auto text = [&](const char* key) {
+    return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+  };
   if (object.contains("mesa") && object["mesa"].is_object()) {
     record.name = text("program");
     record.target = text("gpu");
@@ -104,7 +109,8 @@ std::string to_json(const ShaderRecord& record) {
 }
 
 bool more_is_better(std::string_view metric) {
-  return metric == "threads" || metric == "waves" || metric == "max_waves" || metric == "Max Waves" || metric == "Max-Waves";
+  return metric == "threads" || metric == "waves" || metric == "max_waves" || metric == "Max Waves" ||
+         metric == "Max-Waves";
 }
 
 } // namespace lanewise::report

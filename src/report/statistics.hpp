@@ -18,17 +18,21 @@ struct ShaderRecord {
   std::string target;      ///< "spirv", "v3d71", ...; may be empty
   std::map<std::string, double> metrics;
 
-  [[nodiscard]] std::string key() const { return name + (stage.empty() ? "" : " - " + stage) + (target.empty() ? "" : " @" + target); }
+  [[nodiscard]] std::string key() const {
+    return name + (stage.empty() ? "" : " - " + stage) + (target.empty() ? "" : " @" + target);
+  }
 };
 
 /// Reads records, one a line, each line in one of three forms:
 ///
-///   {"name": "a.co:saxpy", "stage": "compute", "target": "spirv", "metrics": {"instructions": 41}}   `lanewise stats`
-///   NAME - STAGE shader: 41 inst, 2 threads, ...                                                     Mesa's shader-db
-///   {"program": ..., "stage": ..., "gpu": ..., "count": N, "mesa": {...}}                            V3D data files
+///   {"name": "a.co:saxpy", "stage": "compute", "target": "spirv", "metrics": {"instructions": 41}} `lanewise
+///   stats` NAME - STAGE shader: 41 inst, 2 threads, ... Mesa's shader-db
+///   {"program": ..., "stage": ..., "gpu": ..., "count": N, "mesa": {...}}                            V3D
+///   data files
 ///
 /// Other lines of a log are passed over. Errors name the line; a file without any record is one.
-[[nodiscard]] Expected<std::vector<ShaderRecord>> read_records(std::string_view text, std::string_view file_name);
+[[nodiscard]] Expected<std::vector<ShaderRecord>> read_records(std::string_view text,
+                                                               std::string_view file_name);
 
 /// One line of JSON, without the newline.
 [[nodiscard]] std::string to_json(const ShaderRecord& record);

@@ -7,19 +7,23 @@ namespace {
 using namespace lanewise;
 using namespace lanewise::report;
 
-std::vector<ShaderRecord> records(std::initializer_list<std::pair<const char*, double>> list, const char* metric = "instructions") {
+std::vector<ShaderRecord> records(std::initializer_list<std::pair<const char*, double>> list,
+                                  const char* metric = "instructions") {
   std::vector<ShaderRecord> out;
-  for (const auto& [name, value] : list) out.push_back({.name = name, .application = name, .metrics = {{metric, value}}});
+  for (const auto& [name, value] : list)
+    out.push_back({.name = name, .application = name, .metrics = {{metric, value}}});
   return out;
 }
 
 TEST(Compare, QuantilesOfStudentsT) {
-  const std::pair<size_t, double> kTable[] = {{4, 3.182446}, {10, 2.262157}, {30, 2.045230}, {100, 1.984217}, {1000, 1.962341}};
+  const std::pair<size_t, double> kTable[] = {
+      {4, 3.182446}, {10, 2.262157}, {30, 2.045230}, {100, 1.984217}, {1000, 1.962341}};
   for (const auto& [n, t] : kTable) EXPECT_NEAR(t_975(n), t, 5e-7) << n;
 }
 
 TEST(Compare, TotalsHelpedAndHurt) {
-  const auto c = compare(records({{"a", 100}, {"b", 50}, {"c", 10}, {"gone", 1}}), records({{"a", 90}, {"b", 55}, {"c", 10}, {"new", 2}}), {});
+  const auto c = compare(records({{"a", 100}, {"b", 50}, {"c", 10}, {"gone", 1}}),
+                         records({{"a", 90}, {"b", 55}, {"c", 10}, {"new", 2}}), {});
   ASSERT_EQ(c.metrics.size(), 1u);
   const MetricComparison& m = c.metrics[0];
   EXPECT_EQ(m.before, 160);
@@ -31,13 +35,15 @@ TEST(Compare, TotalsHelpedAndHurt) {
   EXPECT_EQ(c.gained, std::vector<std::string>{"new"});
   EXPECT_TRUE(m.verdict.empty()); // three or fewer affected: no statistics
   const std::string text = to_text(c, {});
-  EXPECT_NE(text.find("total instructions in shared programs: 160 -> 155 (-3.12%)"), std::string::npos) << text;
+  EXPECT_NE(text.find("total instructions in shared programs: 160 -> 155 (-3.12%)"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("instructions in affected programs: 150 -> 145 (-3.33%)"), std::string::npos) << text;
 }
 
 // d = -1, -2, -3, -6: mean -3, s = sqrt(14/3), half = 3.182446 * s / 2 = 3.4374
 TEST(Compare, IntervalOfTheMeanChange) {
-  const auto c = compare(records({{"a", 10}, {"b", 20}, {"c", 30}, {"d", 60}}), records({{"a", 9}, {"b", 18}, {"c", 27}, {"d", 54}}), {});
+  const auto c = compare(records({{"a", 10}, {"b", 20}, {"c", 30}, {"d", 60}}),
+                         records({{"a", 9}, {"b", 18}, {"c", 27}, {"d", 54}}), {});
   const MetricComparison& m = c.metrics.at(0);
   ASSERT_TRUE(m.absolute);
   EXPECT_NEAR(m.absolute->mean, -3, 1e-12);
@@ -48,18 +54,25 @@ TEST(Compare, IntervalOfTheMeanChange) {
 
 TEST(Compare, VerdictTurnsRoundForThreads) {
   const auto up = [](const char* metric) {
-    return compare(records({{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}}, metric), records({{"a", 4}, {"b", 4}, {"c", 4}, {"d", 4}}, metric), {}).metrics.at(0).verdict;
+    return compare(records({{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}}, metric),
+                   records({{"a", 4}, {"b", 4}, {"c", 4}, {"d", 4}}, metric), {})
+        .metrics.at(0)
+        .verdict;
   };
   EXPECT_EQ(up("threads"), "threads are helped.");
   EXPECT_EQ(up("spills"), "spills are HURT.");
 }
 
-// Ranks of |d| = 1..8, one positive (rank 1): W+ = 1, mean 18, variance 51, z = (17 - 0.5) / sqrt(51), p = 0.0209.
+// Ranks of |d| = 1..8, one positive (rank 1): W+ = 1, mean 18, variance 51, z = (17 - 0.5) / sqrt(51), p =
+// 0.0209.
 TEST(Compare, WilcoxonAndHolm) {
   std::vector<ShaderRecord> before, after;
   for (int i = 1; i <= 8; ++i) {
-    before.push_back({.name = "s" + std::to_string(i), .application = "x", .metrics = {{"m", 100}, {"n", 100}}});
-    after.push_back({.name = "s" + std::to_string(i), .application = "x", .metrics = {{"m", 100 + (i == 1 ? i : -i)}, {"n", 100 + (i % 2 ? i : -i)}}});
+    before.push_back(
+        {.name = "s" + std::to_string(i), .application = "x", .metrics = {{"m", 100}, {"n", 100}}});
+    after.push_back({.name = "s" + std::to_string(i),
+                     .application = "x",
+                     .metrics = {{"m", 100 + (i == 1 ? i : -i)}, {"n", 100 + (i % 2 ? i : -i)}}});
   }
   const auto c = compare(before, after, {});
   EXPECT_NEAR(*c.metrics.at(0).wilcoxon_p, 0.0209, 2e-4);
@@ -82,14 +95,16 @@ TEST(Compare, ShadersWhoseLoopCountChangedAreLeftOut) {
 TEST(Compare, FailOn) {
   const auto c = compare(records({{"a", 1000}, {"x", 1}}), records({{"a", 1002}}), {});
   const std::pair<const char*, size_t> kConditions[] = {
-      {"instructions:total>0", 1}, {"instructions:total>0.1%", 1}, {"instructions:total>0.3%", 0}, {"instructions:hurt>1", 0}, {"lost>0, instructions:hurt>0", 2},
+      {"instructions:total>0", 1}, {"instructions:total>0.1%", 1},     {"instructions:total>0.3%", 0},
+      {"instructions:hurt>1", 0},  {"lost>0, instructions:hurt>0", 2},
   };
   for (const auto& [text, count] : kConditions) {
     const auto failed = failed_conditions(c, text);
     ASSERT_TRUE(failed) << text;
     EXPECT_EQ(failed->size(), count) << text;
   }
-  for (const char* bad : {"instructions", "instructions:total>x", "nothing:total>0", "instructions:most>1"}) EXPECT_FALSE(failed_conditions(c, bad)) << bad;
+  for (const char* bad : {"instructions", "instructions:total>x", "nothing:total>0", "instructions:most>1"})
+    EXPECT_FALSE(failed_conditions(c, bad)) << bad;
 }
 
 TEST(Records, ThreeForms) {
@@ -97,7 +112,8 @@ TEST(Records, ThreeForms) {
 shaders/glmark2/a.shader_test - MESA_SHADER_FRAGMENT shader: 41 inst, 4 threads, 0 loops, 12 uniforms, 9 max-temps, 0:0 spills:fills
 {"name": "a.co:saxpy", "stage": "compute", "target": "spirv", "metrics": {"instructions": 41, "time_us": {"emit": 3.5}}}
 {"program": "p1", "stage": "fragment", "gpu": "v3d71", "count": 3, "mesa": {"instructions": 7}}
-)", "log");
+)",
+                              "log");
   ASSERT_TRUE(r) << r.error().to_string();
   ASSERT_EQ(r->size(), 3u);
   EXPECT_EQ((*r)[0].application, "glmark2");
@@ -110,7 +126,8 @@ shaders/glmark2/a.shader_test - MESA_SHADER_FRAGMENT shader: 41 inst, 4 threads,
 }
 
 TEST(Html, IsOneSelfContainedPage) {
-  const auto c = compare(records({{"a<b", 10}, {"b", 20}, {"c", 30}, {"d", 60}}), records({{"a<b", 9}, {"b", 18}, {"c", 33}, {"d", 54}}), {});
+  const auto c = compare(records({{"a<b", 10}, {"b", 20}, {"c", 30}, {"d", 60}}),
+                         records({{"a<b", 9}, {"b", 18}, {"c", 33}, {"d", 54}}), {});
   const std::string page = to_html(c, "A & B");
   EXPECT_NE(page.find("<title>A &amp; B</title>"), std::string::npos);
   EXPECT_NE(page.find("a&lt;b"), std::string::npos);
