@@ -14,6 +14,7 @@ bool returns_data(const DecodeState& s, const OpcodeInfo& row) {
 
 Problem buffer_operands(DecodeState& s, const OpcodeInfo& row, uint32_t w, uint32_t w1) {
   Instruction& out = s.out;
+  if (row.src[1] == OperandType::none) return nullptr; // cache invalidations
   out.imm = int32_t(bits(w, 11, 0));
   out.offen = bit(w, 12);
   out.idxen = bit(w, 13);
@@ -21,7 +22,6 @@ Problem buffer_operands(DecodeState& s, const OpcodeInfo& row, uint32_t w, uint3
   out.dlc = bit(w, 15);
   out.slc = bit(w1, 22);
   out.tfe = bit(w1, 23);
-  if (row.src[1] == OperandType::none) return nullptr; // cache invalidations
 
   const unsigned vdata = bits(w1, 15, 8);
   const unsigned status = out.tfe && row.access.kind != Access::Kind::atomic ? 1 : 0;
@@ -33,7 +33,8 @@ Problem buffer_operands(DecodeState& s, const OpcodeInfo& row, uint32_t w, uint3
     if (Problem p = s.vgpr(out.src[0], bits(w1, 7, 0), out.offen && out.idxen ? 2 : 1)) return p;
   if (Problem p = s.sgpr(out.src[1], 4 * bits(w1, 20, 16), 4)) return p;
   const unsigned soffset = bits(w1, 31, 24);
-  if (soffset == code_literal) return "buffer offset cannot be a literal";
+  if (soffset == code_literal || soffset == code_lds_direct)
+    return "buffer offset is no scalar register or constant";
   return s.scalar_source(out.src[2], soffset, OperandType::b32);
 }
 
@@ -100,6 +101,7 @@ Problem decode_ds(DecodeState& s, const OpcodeInfo& row) {
   const uint32_t w = out.words[0];
   uint32_t w1;
   if (Problem p = s.take_word(w1)) return p;
+  if (out.opcode == Opcode::ds_nop) return nullptr;
   out.imm = int32_t(bits(w, 15, 0));
   out.offset0 = uint8_t(bits(w, 7, 0));
   out.offset1 = uint8_t(bits(w, 15, 8));
@@ -146,7 +148,14 @@ Problem decode_mimg(DecodeState& s, const OpcodeInfo& row) {
   out.lwe = bit(w, 17);
   out.slc = bit(w, 25);
   out.a16 = bit(w1, 30);
-  out.d16 = bit(w1, 31) && row.access.kind != Access::Kind::atomic && !row.has(OpcodeFlag::bvh);
+  out.d16 = bit(w1, 31) && row.has(OpcodeFlag::d16_bit);
+
+  if (row.has(OpcodeFlag::bvh)) { // fixed by the ISA
+    out.dmask = 15;
+    out.unorm = out.r128 = true;
+    out.dim = 0;
+    out.glc = out.slc = out.dlc = out.tfe = out.lwe = false;
+  }
 
   const unsigned vdata = bits(w1, 15, 8);
   if (row.access.kind == Access::Kind::atomic) {
@@ -168,7 +177,9 @@ Problem decode_flat(DecodeState& s, const OpcodeInfo& row) {
   const uint32_t w = out.words[0];
   uint32_t w1;
   if (Problem p = s.take_word(w1)) return p;
-  out.imm = sign_extend(bits(w, 11, 0), 12);
+  // GLOBAL and SCRATCH: 12 bits, signed; FLAT: 11 bits, unsigned
+  const bool is_signed = row.encoding != Encoding::flat;
+  out.imm = is_signed ? sign_extend(bits(w, 11, 0), 12) : int32_t(bits(w, 10, 0));
   out.dlc = bit(w, 12);
   out.lds = bit(w, 13) && row.has(OpcodeFlag::to_lds);
   out.glc = bit(w, 16);

@@ -109,7 +109,7 @@ struct DecodeState {
       o.kind = OperandKind::special;
       o.dwords = uint8_t(width(type));
       o.reg = o.code = uint16_t(code8);
-      return nullptr;
+      return code8 == code_lds_direct && o.dwords != 1 ? "LDS_DIRECT is one dword" : nullptr;
     case CodeClass::literal: return literal(o, type);
     case CodeClass::reserved: break;
     }

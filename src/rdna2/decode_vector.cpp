@@ -39,7 +39,8 @@ void float_modifiers(DecodeState& s, const OpcodeInfo& row, unsigned i, bool neg
 Problem sdwa_source(DecodeState& s, const OpcodeInfo& row, unsigned i, unsigned code, uint32_t fields,
                     bool scalar) {
   Operand& o = s.out.src[i];
-  if (scalar && (code == code_literal || code == code_sdwa)) return "SDWA cannot have a literal";
+  if (scalar && (code == code_literal || code == code_lds_direct))
+    return "SDWA has no literal and no LDS_DIRECT";
   if (Problem p = scalar ? s.scalar_source(o, code, row.src[i]) : s.vgpr(o, code, s.width(row.src[i])))
     return p;
   const unsigned sel = bits(fields, 2, 0);
@@ -69,7 +70,7 @@ Problem decode_sdwa(DecodeState& s, const OpcodeInfo& row, unsigned vsrc1) {
   s.out.dst_sel = SdwaSel(dst_sel);
   s.out.dst_unused = uint8_t(dst_unused);
   s.out.clamp = bit(w, 13);
-  s.out.omod = row.has(OpcodeFlag::omod) ? uint8_t(bits(w, 15, 14)) : 0;
+  if (is_float(row.dst[0]) || row.dst[0] == OperandType::f16x2) s.out.omod = uint8_t(bits(w, 15, 14));
   return nullptr;
 }
 
@@ -146,6 +147,24 @@ Problem check_vector_only(const DecodeState& s) {
   }
 }
 
+/// op_sel bits that mean something: one for each source, bit 3 for the destination; v_permlane has two
+/// modifiers there instead.
+unsigned op_sel_mask(const OpcodeInfo& row) {
+  if (row.has(OpcodeFlag::cross_lane)) return 3;
+  unsigned mask = 8;
+  for (unsigned i = 0; i < 3; ++i)
+    if (row.src[i] != OperandType::none && !row.tied(i)) mask |= 1u << i;
+  return mask;
+}
+
+/// A source of VOP3: masks are scalar registers, 128 bits are vector registers.
+Problem vop3_source(DecodeState& s, Operand& o, unsigned code, OperandType type) {
+  if (code == code_lds_direct && &o != s.out.src.data()) return "LDS_DIRECT can only be src0";
+  if (Problem p = s.source(o, code, type)) return p;
+  if (type == OperandType::mask && !o.is_sgpr()) return "mask is no scalar register";
+  return type == OperandType::b128 && !o.is_vgpr() ? "source is no vector register" : nullptr;
+}
+
 /// Lane selectors are scalar.
 Problem check_scalar_only(const DecodeState& s) {
   switch (s.out.opcode) {
@@ -208,7 +227,7 @@ Problem decode_vop1(DecodeState& s, const OpcodeInfo& row) {
     return nullptr;
   }
   if (Problem p = short_sources(s, row, bits(w, 8, 0), 0)) return p;
-  return s.out.suffix == Suffix::none ? check_vector_only(s) : nullptr;
+  return check_vector_only(s);
 }
 
 Problem decode_vop2(DecodeState& s, const OpcodeInfo& row) {
@@ -254,12 +273,12 @@ Problem decode_vop3(DecodeState& s, const OpcodeInfo& row) {
   out.clamp = row.has(OpcodeFlag::clamp) && bit(w, 15);
   if (row.has(OpcodeFlag::omod)) out.omod = uint8_t(bits(w1, 28, 27));
   if (row.has(OpcodeFlag::interp)) return vop3_interp(s, row, w, w1);
-  if (row.has(OpcodeFlag::op_sel)) out.op_sel = uint8_t(bits(w, 14, 11));
+  if (row.has(OpcodeFlag::op_sel)) out.op_sel = uint8_t(bits(w, 14, 11) & op_sel_mask(row));
 
   for (unsigned i = 0; i < 3; ++i) {
     if (row.src[i] == OperandType::none || row.tied(i)) continue;
     Operand& o = out.src[i];
-    if (Problem p = s.source(o, bits(w1, 9 * i + 8, 9 * i), row.src[i])) return p;
+    if (Problem p = vop3_source(s, o, bits(w1, 9 * i + 8, 9 * i), row.src[i])) return p;
     float_modifiers(s, row, i, bit(w1, 29 + i), !has_sdst && bit(w, 8 + i));
   }
   if (row.src[3] == OperandType::mask) // v_div_fmas
@@ -277,15 +296,16 @@ Problem decode_vop3p(DecodeState& s, const OpcodeInfo& row) {
   if (Problem p = s.vgpr(out.dst[0], bits(w, 7, 0), s.width(row.dst[0]))) return p;
   const bool mix = row.has(OpcodeFlag::mix);
   if (row.has(OpcodeFlag::op_sel)) {
-    out.op_sel = uint8_t(bits(w, 13, 11));
-    out.op_sel_hi = uint8_t(bits(w1, 28, 27) | bits(w, 14, 14) << 2);
+    out.op_sel = uint8_t(bits(w, 13, 11) & op_sel_mask(row));
+    out.op_sel_hi = uint8_t((bits(w1, 28, 27) | bits(w, 14, 14) << 2) & op_sel_mask(row));
   }
   out.clamp = row.has(OpcodeFlag::clamp) && bit(w, 15);
   for (unsigned i = 0; i < 3; ++i) {
     if (row.src[i] == OperandType::none) continue;
     Operand& o = out.src[i];
     const bool half = mix && bit(out.op_sel_hi, i);
-    if (Problem p = s.source(o, bits(w1, 9 * i + 8, 9 * i), half ? OperandType::f16 : row.src[i])) return p;
+    if (Problem p = vop3_source(s, o, bits(w1, 9 * i + 8, 9 * i), half ? OperandType::f16 : row.src[i]))
+      return p;
     if (!mix && !row.has(OpcodeFlag::neg_mods)) continue;
     o.neg = bit(w1, 29 + i);
     o.abs = bit(w, 8 + i);

@@ -20,9 +20,9 @@ constexpr CodeClass classify(unsigned code) {
 }
 
 /// Tuples are aligned (pairs to 2, longer ones to 4), lie within SGPRs and VCC or within the trap
-/// registers, and NULL counts as a pair.
+/// registers, and NULL stands for any number.
 constexpr uint16_t tuples_from(unsigned reg) {
-  if (reg == code_null) return 3;
+  if (reg == code_null) return tuple_sizes;
   const unsigned last = reg < 108 ? 107 : reg < code_m0 ? 123 : reg == code_m0 ? code_m0 : 127;
   uint16_t sizes = 0;
   for (unsigned n = 1; n <= 16; n *= 2)

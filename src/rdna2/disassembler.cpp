@@ -1,7 +1,6 @@
 #include "rdna2/disassembler.hpp"
 
 #include "rdna2/decode_state.hpp"
-#include "rdna2/decoder.hpp"
 #include "rdna2/disassembler_text.hpp"
 
 namespace lanewise::rdna2 {
@@ -74,6 +73,11 @@ void LinePrinter::list(std::string_view name, uint32_t value, unsigned count, un
 /// vdata of buffers and images. A returning compare-and-swap shows the registers it reads, of which the
 /// result takes the first half.
 void LinePrinter::data() {
+  if (i.encoding == Encoding::mtbuf) { // the status dword of TFE is not shown
+    comma();
+    const Operand& o = i.src[3].is_none() ? i.dst[0] : i.src[3];
+    return t.vector_register(o.reg, dwords(i.src[3].is_none() ? row.dst[0] : row.src[3], wave));
+  }
   if (!i.src[3].is_none())
     operand(i.src[3], row.src[3]);
   else if (!i.dst[0].is_none())
@@ -107,7 +111,10 @@ void LinePrinter::smem() {
   if (row.src[0] == OperandType::none) return;
   if (i.dst[0].is_none()) {
     comma();
-    t.decimal(i.offset0);
+    if (i.offset0 <= 64)
+      t.decimal(i.offset0);
+    else
+      t.hex(i.offset0);
   }
   operand(i.src[0], row.src[0]);
   comma();
@@ -425,29 +432,6 @@ std::string disassemble(const Instruction& instruction, WaveSize wave) {
   line.reserve(96);
   disassemble_append(line, instruction, wave);
   return line;
-}
-
-std::string words_as_data(const Instruction& instruction) {
-  std::string line = ".long ";
-  detail::TextWriter t{line};
-  for (unsigned k = 0; k < instruction.size / 4u; ++k) {
-    if (k != 0) t.text(", ");
-    t.hex(instruction.words[k]);
-  }
-  return line;
-}
-
-bool assembles_back(const Instruction& instruction) {
-  if (has_ignored_bits(instruction) || !detail::simm_assembles_back(instruction)) return false;
-  const OpcodeInfo& row = info(instruction.opcode);
-  if (row.has(OpcodeFlag::madmk) || row.has(OpcodeFlag::madak)) return true;
-  if (instruction.opcode == Opcode::s_setreg_imm32_b32 || row.has(OpcodeFlag::simm_src)) return true;
-  for (unsigned k = 0; k < 3; ++k) {
-    const Operand& o = instruction.src[k];
-    if (!o.is_constant() || row.tied(k) || row.has(OpcodeFlag::interp)) continue;
-    if (!detail::constant_assembles_back(o, row.src[k])) return false;
-  }
-  return true;
 }
 
 } // namespace lanewise::rdna2

@@ -64,8 +64,8 @@ constexpr std::string_view message_names[16] = {"",
                                                 "",
                                                 "MSG_SYSMSG"};
 constexpr std::string_view gs_operations[4] = {"GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"};
-constexpr std::string_view system_operations[5] = {"", "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD",
-                                                   "SYSMSG_OP_HOST_TRAP_ACK", "SYSMSG_OP_TTRACE_PC"};
+constexpr std::string_view system_operations[5] = {"", "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD", "",
+                                                   "SYSMSG_OP_TTRACE_PC"};
 
 /// Name of the message's operation; empty if the message has none or it is not defined.
 std::string_view operation_name(unsigned id, unsigned operation) {
@@ -255,8 +255,10 @@ bool simm_assembles_back(const Instruction& i) {
   case Opcode::s_sendmsg:
   case Opcode::s_sendmsghalt:
     return (v & 0xfc80) == 0 || !is_named_message(bits(v, 3, 0), bits(v, 6, 4), bits(v, 9, 8));
-  case Opcode::ds_swizzle_b32: // a bit that the OR sets need not be kept by the AND, nor may XOR clear it
-    return bit(v, 15) || ((v & 31 & (v >> 5)) | ((v >> 5) & (v >> 10) & 31)) == 0;
+  case Opcode::ds_swizzle_b32: { // each lane bit has one canonical spelling: 0, or; keep, keep and xor
+    const unsigned and_mask = v & 31, or_mask = (v >> 5) & 31, xor_mask = (v >> 10) & 31;
+    return bit(v, 15) || ((or_mask & and_mask) | (or_mask & xor_mask) | (xor_mask & ~and_mask)) == 0;
+  }
   default: return true;
   }
 }

@@ -51,6 +51,7 @@ enum class OpcodeFlag : uint64_t {
   simm_src = 1ull << 17,     ///< SOPK: the last source is simm16 as a constant
   hwreg = 1ull << 18,        ///< simm16 names a hardware register field
   interp = 1ull << 19,       ///< reads an attribute from LDS
+  d16_bit = 1ull << 52,  ///< image with a D16 form
   simm = 1ull << 51,         ///< SOPP: simm16 has a meaning
   // control
   branch = 1ull << 20, ///< simm16 is a relative target
