@@ -110,10 +110,12 @@ bool alu_assembles(const Instruction& i, const OpcodeInfo& row) {
 
 std::string words_as_data(const Instruction& instruction) {
   std::string line = ".long ";
-  TextWriter t{line};
-  for (unsigned k = 0; k < instruction.size / 4u; ++k) {
-    if (k != 0) t.text(", ");
-    t.hex(instruction.words[k]);
+  {
+    TextWriter t(line);
+    for (unsigned k = 0; k < instruction.size / 4u; ++k) {
+      if (k != 0) t.text(", ");
+      t.hex(instruction.words[k]);
+    }
   }
   return line;
 }

@@ -134,9 +134,8 @@ Problem decode_instruction(DecodeState& s) {
 
 const Instruction blank{};
 
-/// Decodes at `pc`, which lies within `code`.
+/// Decodes at `pc`, which lies within `code`, into a default-constructed instruction.
 Problem decode_at(std::span<const uint8_t> code, size_t pc, WaveSize wave, Instruction& out) {
-  out = blank;
   out.pc = uint32_t(pc);
   DecodeState s{code.data() + pc, uint32_t(std::min<size_t>((code.size() - pc) / 4, 5)), wave, out};
   return s.words == 0 ? truncated : decode_instruction(s);
@@ -155,6 +154,8 @@ std::unexpected<Error> failure(std::span<const uint8_t> code, size_t pc, Problem
 constexpr CodeTables code_tables = make_code_tables();
 
 void fill_tied(DecodeState& s, const OpcodeInfo& row) {
+  using enum OpcodeFlag;
+  if (!row.has(tied_src0 | tied_src1 | tied_src2 | tied_src3)) return;
   for (unsigned i = 0; i < 4; ++i)
     if (row.tied(i)) s.out.src[i] = s.out.dst[0];
 }
@@ -175,7 +176,7 @@ size_t decode_append(std::span<const uint8_t> code, WaveSize wave, std::vector<I
   size_t pc = 0;
   out.reserve(out.size() + code.size() / 6 + 1);
   while (pc < code.size()) {
-    out.emplace_back();
+    out.push_back(blank); // copying is cheaper than initialising field by field
     if (decode_at(code, pc, wave, out.back())) {
       out.pop_back();
       break;

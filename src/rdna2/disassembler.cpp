@@ -11,7 +11,7 @@ namespace {
 class LinePrinter {
  public:
   LinePrinter(std::string& out, const Instruction& instruction, WaveSize wave_size)
-      : t{out}, i(instruction), row(info(instruction.opcode)), wave(wave_size) {}
+      : t(out), i(instruction), row(info(instruction.opcode)), wave(wave_size) {}
 
   void print();
 

@@ -61,28 +61,32 @@ unsigned shown_float(const Operand& o, OperandType type) {
 } // namespace
 
 void TextWriter::decimal(int64_t value) {
+  if (value >= 0 && value < 10) {
+    const char digit = char('0' + value);
+    return text({&digit, 1});
+  }
   char buffer[24];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  out.append(buffer, end);
+  text({buffer, end});
 }
 
 void TextWriter::hex(uint64_t value) {
   char buffer[24] = {'0', 'x'};
   const auto end = std::to_chars(buffer + 2, buffer + sizeof buffer, value, 16).ptr;
-  out.append(buffer, end);
+  text({buffer, end});
 }
 
 void TextWriter::vector_register(unsigned reg, unsigned count) {
   if (count == 1) {
-    out += 'v';
+    text("v");
     decimal(reg);
     return;
   }
-  out += "v[";
+  text("v[");
   decimal(reg);
-  out += ':';
+  text(":");
   decimal(reg + count - 1);
-  out += ']';
+  text("]");
 }
 
 void TextWriter::scalar_register(unsigned reg, unsigned count) {
@@ -99,11 +103,11 @@ void TextWriter::scalar_register(unsigned reg, unsigned count) {
   text(trap ? "ttmp" : "s");
   const unsigned first = trap ? reg - 108 : reg;
   if (count == 1) return decimal(first);
-  out += '[';
+  text("[");
   decimal(first);
-  out += ':';
+  text(":");
   decimal(first + count - 1);
-  out += ']';
+  text("]");
 }
 
 void TextWriter::constant(const Operand& o, OperandType type) {
