@@ -1,5 +1,6 @@
 // MUBUF and MTBUF (RDNA2 ISA, section 8). Descriptors stay operands: passes/lower_buffers works out
 // addresses.
+#include "container/guest_abi.hpp"
 #include "translate/memory_access.hpp"
 
 namespace lanewise::translate {
@@ -32,15 +33,21 @@ Shape buffer_shape(const Instruction& i) {
   return s;
 }
 
-/// Scratch through the private segment buffer needs no order, but that is known only after folding; what is
-/// lost is at most a fence.
+/// The private segment buffer as the dispatcher sets it up: scratch belongs to the lane, so no other lane's access can
+/// meet it.
+bool is_scratch(const ir::Function& f, const std::array<Value, 8>& operands) {
+  return f.is_constant(operands[0], guest_abi::scratch_rsrc_word0) &&
+         f.is_constant(operands[1], guest_abi::scratch_rsrc_word1);
+}
+
 void load_buffer(Translator& t, const Instruction& i) {
   if (!is_plain(t, i)) return;
   const Shape shape = buffer_shape(i);
   const auto operands = buffer_operands(t, i);
-  t.before_access(false);
+  const bool ordered = !is_scratch(t.b.function, operands);
+  if (ordered) t.before_access(false);
   const Value v = t.b.emit(Op::buffer_load, operands, Type::i32, shape.access.pack(), shape.components);
-  t.after_access(false);
+  if (ordered) t.after_access(false);
   set_loaded(t, shape, i.dst[0].reg, v);
 }
 
@@ -48,12 +55,13 @@ void store_buffer(Translator& t, const Instruction& i) {
   if (!is_plain(t, i)) return;
   const Shape shape = buffer_shape(i);
   const auto fixed = buffer_operands(t, i);
+  const bool ordered = !is_scratch(t.b.function, fixed);
   std::vector<Value> operands(fixed.begin(), fixed.end());
   const auto data = stored_data(t, shape, i.src[3]);
   operands.insert(operands.end(), data.begin(), data.end());
-  t.before_access(true);
+  if (ordered) t.before_access(true);
   t.b.emit(Op::buffer_store, operands, Type::none, shape.access.pack());
-  t.after_access(true);
+  if (ordered) t.after_access(true);
 }
 
 template <AtomicOp A>

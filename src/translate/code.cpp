@@ -1,6 +1,7 @@
 #include "translate/code.hpp"
 
 #include "rdna2/decoder.hpp"
+#include "rdna2/disassembler.hpp"
 #include "rdna2/opcode_info.hpp"
 #include "support/limits.hpp"
 
@@ -47,7 +48,9 @@ std::string at(uint32_t pc) { return fmt::format("pc 0x{:x}", pc); }
 
 } // namespace
 
-std::string where(const Instruction& i) { return fmt::format("pc 0x{:x}: {}", i.pc, rdna2::name(i.opcode)); }
+std::string where(const Instruction& i, rdna2::WaveSize wave) {
+  return fmt::format("pc 0x{:x}: {}", i.pc, rdna2::disassemble(i, wave));
+}
 
 uint32_t Code::slot(uint32_t pc) const {
   const uint32_t dword = pc / 4, page = dword / page_dwords;

@@ -31,8 +31,8 @@ struct CodeBlock {
   uint32_t target = 0, next = 0; ///< addresses; see Exit
 };
 
-/// "pc 0x40: v_add_f32", the `where` of an error about an instruction.
-[[nodiscard]] std::string where(const rdna2::Instruction& instruction);
+/// "pc 0x40: v_add_f32_e32 v0, v1, v2", the `where` of an error about an instruction.
+[[nodiscard]] std::string where(const rdna2::Instruction& instruction, rdna2::WaveSize wave);
 
 /// Growth: linear in the reachable instructions.
 class Code {

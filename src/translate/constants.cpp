@@ -32,17 +32,30 @@ Known image_dword(const container::ShaderBinary& image, uint64_t address) {
 
 bool KnownState::meet(const KnownState& other) {
   bool changed = false;
-  const auto forget = [&](auto& mine, const auto& theirs) {
-    if (mine == theirs || mine == std::decay_t<decltype(mine)>{}) return;
-    mine = {};
+  const auto meet_value = [&](Known& mine, const Known& theirs) {
+    if (mine.kind == Kind::unknown || mine == theirs) return;
+    mine = mine.same_value(theirs) ? Known{mine.kind, true, mine.payload} : Known{};
     changed = true;
   };
-  for (unsigned i = 0; i < register_count; ++i) forget(registers_[i], other.registers_[i]);
-  forget(carry_, other.carry_);
-  const size_t before = lanes_.size();
-  std::erase_if(lanes_,
-                [&](const Lane& l) { return std::ranges::find(other.lanes_, l) == other.lanes_.end(); });
-  return changed || lanes_.size() != before;
+  for (unsigned i = 0; i < register_count; ++i) {
+    if (registers_[i].assumed && registers_[i].same_value(other.registers_[i])) continue;
+    meet_value(registers_[i], other.registers_[i]);
+  }
+  if (carry_.known && carry_ != other.carry_) {
+    carry_ = {};
+    changed = true;
+  }
+  // Both lists are sorted: keep what stands in both.
+  auto theirs = other.lanes_.begin();
+  const auto gone = std::erase_if(lanes_, [&](Lane& mine) {
+    while (theirs != other.lanes_.end() && theirs->place < mine.place) ++theirs;
+    if (theirs == other.lanes_.end() || theirs->place != mine.place || !theirs->value.same_value(mine.value))
+      return true;
+    changed |= theirs->value.assumed && !mine.value.assumed;
+    mine.value.assumed |= theirs->value.assumed;
+    return false;
+  });
+  return changed || gone != 0;
 }
 
 Known KnownState::read(const Operand& o, unsigned dword) const {
@@ -69,9 +82,8 @@ void KnownState::forget_results(const Instruction& i) {
     if (d.is_sgpr()) {
       if (row.has(rdna2::OpcodeFlag::relative_dst)) registers_ = {};
       for (unsigned k = 0; k < d.dwords; ++k) write(d.reg + k, {});
-    } else if (d.is_vgpr() && !lanes_.empty()) {
-      if (row.has(rdna2::OpcodeFlag::relative_dst)) lanes_.clear();
-      std::erase_if(lanes_, [&](const Lane& l) { return l.vgpr >= d.reg && l.vgpr < d.reg + d.dwords; });
+    } else if (d.is_vgpr()) {
+      forget_dwords(d.reg, row.has(rdna2::OpcodeFlag::relative_dst) ? scratch_base : d.reg + d.dwords);
     }
   }
 }
@@ -85,7 +97,7 @@ void KnownState::add(const Instruction& i) {
   if (a.kind == Kind::number) write(i.dst[0].reg, {Kind::number, assumed, a.payload + b.payload});
   if (a.kind != Kind::address_lo) return;
   write(i.dst[0].reg, {Kind::address_lo, assumed, a.payload + b.payload});
-  carry_ = {true, a.payload, b.payload};
+  if (i.opcode == Opcode::s_add_u32) carry_ = {true, a.payload, b.payload};
 }
 
 /// The high half of `base + addend`: s_addc_u32 behind the s_add_u32 that made `carry_`.
@@ -114,20 +126,76 @@ void KnownState::load(const Instruction& i, const container::ShaderBinary& image
   }
 }
 
+void KnownState::and_(const Instruction& i) {
+  const Known a = read(i.src[0]), b = read(i.src[1]);
+  forget_results(i);
+  if (a.kind != Kind::number || b.kind != Kind::number) return;
+  write(i.dst[0].reg, {Kind::number, a.assumed || b.assumed, a.payload & b.payload});
+}
+
+// -- lanes and scratch
+// ----------------------------------------------------------------------------------------------
+
+void KnownState::forget_dwords(uint32_t first, uint32_t end) {
+  if (!lanes_.empty())
+    std::erase_if(lanes_, [&](const Lane& l) { return l.place.dword >= first && l.place.dword < end; });
+}
+
+void KnownState::copy_lanes(uint32_t from, uint32_t to) {
+  forget_dwords(to, to + 1);
+  std::vector<Lane> copies;
+  for (const Lane& l : lanes_)
+    if (l.place.dword == from) copies.push_back({{to, l.place.lane}, {l.value.kind, true, l.value.payload}});
+  const auto at = std::ranges::lower_bound(lanes_, Place{to, 0}, {}, &Lane::place);
+  lanes_.insert(at, copies.begin(), copies.end());
+}
+
 void KnownState::write_lane(const Instruction& i) {
   const Known value = read(i.src[0]), lane = read(i.src[1]);
-  const uint16_t vgpr = i.dst[0].reg;
   if (lane.kind != Kind::number) return forget_results(i);
-  std::erase_if(lanes_, [&](const Lane& l) { return l.vgpr == vgpr && l.lane == (lane.payload & 63); });
-  if (value.kind != Kind::unknown) lanes_.push_back({vgpr, static_cast<uint8_t>(lane.payload & 63), value});
+  const Place place{i.dst[0].reg, lane.payload & (wave_ - 1)};
+  const auto at = std::ranges::lower_bound(lanes_, place, {}, &Lane::place);
+  const bool there = at != lanes_.end() && at->place == place;
+  if (there && value.kind == Kind::unknown)
+    lanes_.erase(at);
+  else if (there)
+    at->value = value;
+  else if (value.kind != Kind::unknown)
+    lanes_.insert(at, {place, value});
 }
 
 void KnownState::read_lane(const Instruction& i) {
   const Known lane = read(i.src[1]);
   forget_results(i);
   if (lane.kind != Kind::number || !i.src[0].is_vgpr()) return;
-  for (const Lane& l : lanes_)
-    if (l.vgpr == i.src[0].reg && l.lane == (lane.payload & 63)) write(i.dst[0].reg, l.value);
+  const Place place{i.src[0].reg, lane.payload & (wave_ - 1)};
+  const auto at = std::ranges::lower_bound(lanes_, place, {}, &Lane::place);
+  if (at != lanes_.end() && at->place == place) write(i.dst[0].reg, at->value);
+}
+
+/// `buffer_store_dword v1, off, s[0:3], s33 offset:16`. The scalar offset counts bytes of the wave, the
+/// immediate bytes of the lane.
+std::optional<uint32_t> KnownState::scratch_slot(const Instruction& i) const {
+  const Known base = read(i.src[2]);
+  if (i.offen || i.idxen || base.kind != Kind::number) return {};
+  const uint32_t slot = base.payload / wave_ + static_cast<uint32_t>(i.imm);
+  if (slot >= 1u << 30) return {};
+  return scratch_base + slot;
+}
+
+/// Stores that may go anywhere are taken to leave such slots alone: that is what `assumed` is for.
+void KnownState::store_scratch(const Instruction& i) {
+  const auto slot = scratch_slot(i);
+  if (!slot) return;
+  const unsigned dwords = i.src[3].dwords;
+  forget_dwords(*slot, *slot + 4 * dwords);
+  if (i.opcode == Opcode::buffer_store_dword) copy_lanes(i.src[3].reg, *slot);
+}
+
+void KnownState::load_scratch(const Instruction& i) {
+  forget_results(i);
+  const auto slot = scratch_slot(i);
+  if (slot && i.opcode == Opcode::buffer_load_dword) copy_lanes(*slot, i.dst[0].reg);
 }
 
 void KnownState::execute(const Instruction& i, const container::ShaderBinary& image) {
@@ -147,7 +215,10 @@ void KnownState::execute(const Instruction& i, const container::ShaderBinary& im
   case Opcode::s_getpc_b64:
   case Opcode::s_swappc_b64:
   case Opcode::s_call_b64: return set_address(i.dst[0].reg, i.pc + i.size);
-  case Opcode::s_add_u32: return add(i);
+  case Opcode::s_add_u32:
+  case Opcode::s_add_i32:
+  case Opcode::s_addk_i32: return add(i);
+  case Opcode::s_and_b32: return and_(i);
   case Opcode::s_addc_u32: return add_carry(i);
   case Opcode::s_load_dword:
   case Opcode::s_load_dwordx2:
@@ -156,6 +227,13 @@ void KnownState::execute(const Instruction& i, const container::ShaderBinary& im
   case Opcode::s_load_dwordx16: return load(i, image);
   case Opcode::v_writelane_b32: return write_lane(i);
   case Opcode::v_readlane_b32: return read_lane(i);
+  case Opcode::buffer_store_dword:
+  case Opcode::buffer_store_dwordx2:
+  case Opcode::buffer_store_dwordx3:
+  case Opcode::buffer_store_dwordx4:
+  case Opcode::buffer_store_short:
+  case Opcode::buffer_store_byte: return store_scratch(i);
+  case Opcode::buffer_load_dword: return load_scratch(i);
   default: return forget_results(i);
   }
 }

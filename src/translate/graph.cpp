@@ -56,12 +56,14 @@ class GraphBuilder {
     callees_.clear();
     queue_.clear();
     instructions_ = 0;
-    if (auto first = node(0, entry)) reach(*first, KnownState{});
+    if (auto first = node(0, entry)) reach(*first, KnownState(graph_.code.wave()));
   }
 
   const Instruction& last_instruction(const CodeBlock& b) const {
     return graph_.code.instructions()[b.first + b.count - 1];
   }
+
+  [[nodiscard]] std::string text(const Instruction& i) const { return where(i, graph_.code.wave()); }
 
   /// The node of a block in a context, made if there is none yet.
   Expected<uint32_t> node(uint32_t context, uint32_t pc) {
@@ -105,7 +107,7 @@ class GraphBuilder {
   Expected<void> visit(uint32_t n) {
     const CodeBlock block = graph_.block(graph_.nodes[n]);
     const uint32_t context = graph_.nodes[n].context;
-    KnownState state;
+    KnownState state(graph_.code.wave());
     Target target;
     if (calls_) {
       state = *states_[n].state;
@@ -170,11 +172,11 @@ class GraphBuilder {
     for (uint32_t c = caller;; c = graph_.contexts[c].parent) {
       if (graph_.contexts[c].function_pc == function)
         return fail(ErrorKind::unsupported, fmt::format("recursive call of the function at 0x{:x}", function),
-                    where(i), "calls are inlined, so recursion cannot be translated");
+                    text(i), "calls are inlined, so recursion cannot be translated");
       if (c == 0) break;
     }
     if (graph_.contexts[caller].depth + 1 > limits::max_call_depth)
-      return fail(ErrorKind::limit, "calls are nested deeper than max_call_depth", where(i));
+      return fail(ErrorKind::limit, "calls are nested deeper than max_call_depth", text(i));
     const auto context = static_cast<uint32_t>(graph_.contexts.size());
     graph_.contexts.push_back({caller, function, block.next, graph_.contexts[caller].depth + 1});
     callees_[key] = context;
@@ -203,7 +205,7 @@ class GraphBuilder {
     if (!graph_.code.is_explored(target.pc)) {
       const unsigned generation = graph_.code.generation();
       if (auto explored = graph_.code.explore(target.pc); !explored) {
-        explored.error().hint = fmt::format("reached from {}", where(from));
+        explored.error().hint = fmt::format("reached from {}", text(from));
         return std::unexpected(std::move(explored.error()));
       }
       if (graph_.code.generation() != generation) return target; // everything starts again
@@ -219,7 +221,7 @@ class GraphBuilder {
       const CodeBlock& block = graph_.block(n);
       if ((block.exit != Exit::call && block.exit != Exit::jump) || n.successor_count != 0) continue;
       return fail(ErrorKind::unsupported, "the target of this call or jump depends on data",
-                  where(last_instruction(block)), "function pointers are not supported");
+                  text(last_instruction(block)), "function pointers are not supported");
     }
     return {};
   }

@@ -118,45 +118,59 @@ Value Translator::strip_mask(Value m) {
   return m;
 }
 
+// -- 64-bit sums ----------------------------------------------------------------------------------------------------
+//
+// Code adds 64 bits as add(a, b) and add_c(c, d, carry(a, b, 0)). The sum is made as one i64, and both halves become
+// halves of it, so that a pair of registers is again one value.
+
 namespace {
 
-struct Parts {
-  Value low, high, carry_in;
-};
-
-/// low = add(a, b), high = add_c(c, d, carry(a, b, 0)): the operands' halves, in order.
-bool is_two_step_add(const ir::Function& f, Value low, Value high, std::array<Value, 4>& halves) {
-  if (f[low].op != Op::add || f[high].op != Op::add_c) return false;
-  const auto lows = f.operands(low), highs = f.operands(high);
-  if (f[highs[2]].op != Op::carry) return false;
-  const auto carry = f.operands(highs[2]);
-  if (!f.is_constant(carry[2], 0)) return false;
-  const bool same = carry[0] == lows[0] && carry[1] == lows[1];
-  const bool swapped = carry[0] == lows[1] && carry[1] == lows[0];
-  if (!same && !swapped) return false;
-  halves = {lows[0], highs[0], lows[1], highs[1]};
-  return true;
+bool is_half_pair(const ir::Function& f, Value lo, Value hi) {
+  if (f.is_constant(lo) && f.is_constant(hi)) return true;
+  return f[lo].op == Op::lo32 && f[hi].op == Op::hi32 && f.operand(lo, 0) == f.operand(hi, 0);
 }
 
 } // namespace
 
+/// `a` and `b` were added in the low half, `c` and `d` are added in the high half. Either pairing gives the same sum;
+/// take the one whose halves belong together, if there is one.
+Value Translator::sum_of_halves(Value a, Value b_, Value c, Value d) {
+  const auto& f = *function_;
+  if (is_half_pair(f, a, d) || is_half_pair(f, b_, c)) std::swap(c, d);
+  return b.add(b.pack64(a, c), b.pack64(b_, d));
+}
+
+Value Translator::wide_sum(Value x, Value y, Value carry_in) {
+  const auto& f = *function_;
+  if (f[carry_in].op != Op::carry || f[x].type != Type::i32) return {};
+  const Value p = f.operand(carry_in, 0), q = f.operand(carry_in, 1);
+  if (!f.is_constant(f.operand(carry_in, 2), 0)) return {};
+  return sum_of_halves(p, q, x, y);
+}
+
+Value Translator::wide_difference(Value x, Value y, Value borrow_in) {
+  const auto& f = *function_;
+  if (f[borrow_in].op != Op::ult || f[f.operand(borrow_in, 0)].type != Type::i32) return {};
+  const Value p = f.operand(borrow_in, 0), q = f.operand(borrow_in, 1);
+  return b.sub(b.pack64(p, x), b.pack64(q, y));
+}
+
+bool Translator::is_low_of(Value low, Value carry, Op op) const {
+  const auto& f = *function_;
+  if (f[low].op != op) return false;
+  const Value p = f.operand(low, 0), q = f.operand(low, 1), r = f.operand(carry, 0), s = f.operand(carry, 1);
+  return (p == r && q == s) || (op == Op::add && p == s && q == r);
+}
+
 /// pack64(add(a, b), add_c(c, d, carry(a, b, 0)))   ->   add(pack64(a, c), pack64(b, d))
 Value Translator::pair(Value lo, Value hi) {
-  std::array<Value, 4> halves;
-  if (!is_two_step_add(*function_, lo, hi, halves)) return b.pack64(lo, hi);
-  auto [a_lo, a_hi, b_lo, b_hi] = halves;
-  // The two additions may name their operands in different orders: take the pairing in which halves belong
-  // together, if either does.
-  const auto half_of = [&](Value l, Value h) {
-    const auto& f = *function_;
-    return f[l].op == Op::lo32 && f[h].op == Op::hi32 && f.operand(l, 0) == f.operand(h, 0);
-  };
-  const auto constants = [&](Value l, Value h) {
-    return function_->is_constant(l) && function_->is_constant(h);
-  };
-  if (half_of(a_lo, b_hi) || half_of(b_lo, a_hi) || constants(a_lo, b_hi) || constants(b_lo, a_hi))
-    std::swap(a_hi, b_hi);
-  return b.add(pair(a_lo, a_hi), pair(b_lo, b_hi));
+  const auto& f = *function_;
+  if (f[lo].op == Op::add && f[hi].op == Op::add_c) {
+    const Value carry = f.operand(hi, 2), c = f.operand(hi, 0), d = f.operand(hi, 1);
+    if (f[carry].op == Op::carry && f.is_constant(f.operand(carry, 2), 0) && is_low_of(lo, carry, Op::add))
+      return sum_of_halves(f.operand(lo, 0), f.operand(lo, 1), c, d);
+  }
+  return b.pack64(lo, hi);
 }
 
 } // namespace lanewise::translate

@@ -43,16 +43,33 @@ void sub_u32(Translator& t, const Instruction& i) {
   t.set_scc(t.b.ult(x, y));
 }
 
+/// The register below holds the low half of `wide`: name it so.
+void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
+  const unsigned r = i.dst[0].reg;
+  if (r == 0 || r > reg::vcc_hi || !t.is_low_of(t.sgpr(r - 1), carry, op)) return;
+  t.set_sgpr(r - 1, t.b.lo32(wide));
+}
+
 void addc_u32(Translator& t, const Instruction& i) {
-  const Value x = source(t, i, 0), y = source(t, i, 1), c = t.scc();
-  set32(t, i, t.b.add_c(x, y, c));
-  t.set_scc(t.b.carry(x, y, c));
+  const Value x = source(t, i, 0), y = source(t, i, 1), c = t.scc(), carry = t.b.carry(x, y, c);
+  if (const Value wide = t.wide_sum(x, y, c)) {
+    name_low_half(t, i, wide, c, Op::add);
+    set32(t, i, t.b.hi32(wide));
+  } else {
+    set32(t, i, t.b.add_c(x, y, c));
+  }
+  t.set_scc(carry);
 }
 
 void subb_u32(Translator& t, const Instruction& i) {
-  const Value x = source(t, i, 0), y = source(t, i, 1), c = t.scc();
-  set32(t, i, t.b.sub_c(x, y, c));
-  t.set_scc(t.b.borrow(x, y, c));
+  const Value x = source(t, i, 0), y = source(t, i, 1), c = t.scc(), borrow = t.b.borrow(x, y, c);
+  if (const Value wide = t.wide_difference(x, y, c)) {
+    name_low_half(t, i, wide, c, Op::sub);
+    set32(t, i, t.b.hi32(wide));
+  } else {
+    set32(t, i, t.b.sub_c(x, y, c));
+  }
+  t.set_scc(borrow);
 }
 
 /// Signed overflow of x + y = sum: both differ from the sum in sign.

@@ -31,7 +31,7 @@ Translator::Translator(const Graph& graph, const Flow& flow, const container::Ke
       orders_(graph.nodes.size()) {}
 
 void Translator::unsupported(const Instruction& i, std::string what) {
-  if (!error_) error_ = Error{ErrorKind::unsupported, std::move(what), where(i), {}};
+  if (!error_) error_ = Error{ErrorKind::unsupported, std::move(what), where(i, graph_->code.wave()), {}};
 }
 
 Value Translator::input(ir::Input which) {

@@ -112,8 +112,13 @@ class Translator {
   [[nodiscard]] Value low16(Value v);             ///< i32 -> i16
   [[nodiscard]] Value high16(Value v);            ///< i32 -> i16
   [[nodiscard]] Value pack16(Value lo, Value hi); ///< two i16 -> i32
-  /// `pack64`, which sees through 64-bit additions done in two steps.
+  /// `pack64`, which sees through a 64-bit addition done in two steps.
   [[nodiscard]] Value pair(Value lo, Value hi);
+  /// x + y + carry_in as the high half of an i64 sum, where carry_in is the carry of the low half; else none.
+  [[nodiscard]] Value wide_sum(Value x, Value y, Value carry_in);
+  [[nodiscard]] Value wide_difference(Value x, Value y, Value borrow_in);
+  /// Whether `low` is the low half of the operation that `carry` comes from.
+  [[nodiscard]] bool is_low_of(Value low, Value carry, ir::Op op) const;
 
   // -- control
   void set_jump_target(Value i64) { jump_target_ = i64; }
@@ -146,6 +151,7 @@ class Translator {
   void link_blocks();
   [[nodiscard]] Value branch_condition(Opcode opcode, bool& negated);
   [[nodiscard]] bool implies(Value mask, Value other, unsigned depth = 0) const;
+  [[nodiscard]] Value sum_of_halves(Value a, Value b_, Value c, Value d);
   [[nodiscard]] Value special32(const Operand& o, unsigned dword);
   [[nodiscard]] Value sub_dword(Value v, const Operand& o);
   [[nodiscard]] Value dpp_source(const Instruction& i, const Operand& o);

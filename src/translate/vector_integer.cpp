@@ -79,24 +79,39 @@ void sum16(Translator& t, const Instruction& i) {
 // -- addition with carry
 // -----------------------------------------------------------------------------------------------
 
+/// The register below holds the low half of `wide`, as far as lanes that are on are concerned: name it so.
+void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
+  const unsigned r = i.dst[0].reg;
+  if (r != 0 && t.is_low_of(t.strip(t.vgpr(r - 1)), carry, op)) t.set_vgpr(r - 1, t.b.lo32(wide));
+}
+
 /// src0 + src1 (+ carry in); the carries out go to dst1, 0 in lanes that are off.
-template <bool CarryIn>
-void add_co(Translator& t, const Instruction& i) {
+template <bool CarryIn> void add_co(Translator& t, const Instruction& i) {
   auto& b = t.b;
   const Value x = t.b32(i, 0), y = t.b32(i, 1), c = CarryIn ? t.active_mask(i.src[2]) : b.u1(false);
-  const Value sum = CarryIn ? b.add_c(x, y, c) : b.add(x, y), carry = b.carry(x, y, c);
-  t.set_b32(i, i.clamp ? b.select(carry, b.i32(~0u), sum) : sum);
+  const Value carry = b.carry(x, y, c);
+  if (const Value wide = CarryIn && !i.clamp ? t.wide_sum(x, y, c) : Value{}) {
+    name_low_half(t, i, wide, c, Op::add);
+    t.set_b32(i, b.hi32(wide));
+  } else {
+    const Value sum = CarryIn ? b.add_c(x, y, c) : b.add(x, y);
+    t.set_b32(i, i.clamp ? b.select(carry, b.i32(~0u), sum) : sum);
+  }
   t.set_mask(i.dst[1], b.and_(carry, t.active()));
 }
-template <bool BorrowIn, bool Reversed>
-void sub_co(Translator& t, const Instruction& i) {
+template <bool BorrowIn, bool Reversed> void sub_co(Translator& t, const Instruction& i) {
   auto& b = t.b;
   Value x = t.b32(i, 0), y = t.b32(i, 1);
   if (Reversed) std::swap(x, y);
   const Value c = BorrowIn ? t.active_mask(i.src[2]) : b.u1(false);
-  const Value difference = BorrowIn ? b.sub_c(x, y, c) : b.sub(x, y);
   const Value borrow = BorrowIn ? b.borrow(x, y, c) : b.ult(x, y);
-  t.set_b32(i, i.clamp ? b.select(borrow, b.i32(0), difference) : difference);
+  if (const Value wide = BorrowIn && !i.clamp ? t.wide_difference(x, y, c) : Value{}) {
+    name_low_half(t, i, wide, c, Op::sub);
+    t.set_b32(i, b.hi32(wide));
+  } else {
+    const Value difference = BorrowIn ? b.sub_c(x, y, c) : b.sub(x, y);
+    t.set_b32(i, i.clamp ? b.select(borrow, b.i32(0), difference) : difference);
+  }
   t.set_mask(i.dst[1], b.and_(borrow, t.active()));
 }
 
