@@ -25,7 +25,6 @@ public:
     readers_.resize(n);
     graph_.succs.resize(insts.size());
     graph_.pred_count.resize(insts.size());
-    seen_.assign(insts.size(), no_index);
   }
 
   DependenceGraph run() {
@@ -45,7 +44,7 @@ public:
       }
       if (insts_[n].is_branch) {
         for (std::uint32_t m = 0; m < n; ++m) {
-          add(m, n, Dependence::reuse, 0);
+          add(m, n, Dependence::reuse, 0, 0);
         }
       }
     }
@@ -103,7 +102,7 @@ private:
       touch(msf, false);
     }
     if ((i.sigs & sig::thrsw) != 0) {
-      for (const Resource r : {flags, rtop, tmu, tlb, vpm}) {
+      for (const Resource r : {flags, rtop, tmu, tlb}) {
         touch(r, true);
       }
       // What the switch destroys or the hardware wants settled before it.
@@ -113,13 +112,22 @@ private:
           lost(names_.of(acc(r)));
         }
       }
-      touch(varying, true);
     }
   }
 
+  static bool is_tmu_write_of(const Inst& i, bool (*is)(std::uint8_t)) {
+    return i.alu.dst.kind == Reg::magic && is(static_cast<std::uint8_t>(i.alu.dst.index));
+  }
+
+  // The coefficient of an ldvary arrives a word after its result.
+  [[nodiscard]] bool is_coefficient(std::uint32_t writer, std::uint32_t name) const {
+    return (insts_[writer].sigs & sig::ldvary) != 0 && name == names_.of(implicit_reg(gpu_));
+  }
+
+  [[nodiscard]] bool is_tmu(std::uint32_t name) const { return name == names_.count() + tmu; }
+
   static std::uint8_t latency(const Inst& from, const Inst& to) {
-    const bool writes_tmu = from.alu.dst.kind == Reg::magic && is_tmu_write(static_cast<std::uint8_t>(from.alu.dst.index));
-    if (writes_tmu && (to.sigs & sig::ldtmu) != 0) {
+    if ((from.sigs & sig::thrsw) != 0 && (to.sigs & sig::ldtmu) != 0) {
       return tmu_latency;
     }
     return has(from.alu.op, sfu) ? sfu_latency : std::uint8_t{1};
@@ -128,27 +136,33 @@ private:
   void read(std::uint32_t n, std::uint32_t name) {
     if (writer_[name] != no_index) {
       const std::uint32_t w = writer_[name];
-      const bool coefficient = (insts_[w].sigs & sig::ldvary) != 0 && name == names_.of(implicit_reg(gpu_));
-      add(w, n, Dependence::result, coefficient ? std::uint8_t{2} : latency(insts_[w], insts_[n]));
+      const std::uint8_t least = is_coefficient(w, name) ? 2 : 1;
+      add(w, n, Dependence::result, std::max(least, latency(insts_[w], insts_[n])), least);
     }
     readers_[name].push_back(n);
   }
 
   void write(std::uint32_t n, std::uint32_t name) {
     for (const std::uint32_t r : readers_[name]) {
-      add(r, n, Dependence::reuse, 0);
+      add(r, n, Dependence::reuse, 0, 0);
     }
     readers_[name].clear();
     if (writer_[name] != no_index) {
-      // The coefficient arrives a word after its ldvary: a later write of that register comes after it.
       const std::uint32_t w = writer_[name];
-      const bool coefficient = (insts_[w].sigs & sig::ldvary) != 0 && name == names_.of(implicit_reg(gpu_));
-      add(w, n, Dependence::output, coefficient ? std::uint8_t{2} : latency(insts_[w], insts_[n]));
+      // The parts of a TMU sequence may share words; what follows the last of them may not.
+      if (is_tmu(name) && !is_tmu_write_of(insts_[w], is_tmu_trigger) && (insts_[w].sigs & sig::thrsw) == 0) {
+        add(w, n, Dependence::reuse, 0, 0);
+      } else if (is_tmu(name) && (insts_[n].sigs & sig::thrsw) != 0) {
+        add(w, n, Dependence::reuse, 0, 0);
+      } else {
+        const std::uint8_t least = is_coefficient(w, name) ? 2 : 1;
+        add(w, n, Dependence::output, std::max(least, latency(insts_[w], insts_[n])), least);
+      }
     }
     writer_[name] = n;
   }
 
-  void add(std::uint32_t from, std::uint32_t to, Dependence kind, std::uint8_t latency) {
+  void add(std::uint32_t from, std::uint32_t to, Dependence kind, std::uint8_t latency, std::uint8_t at_least) {
     if (from == to) {
       return;
     }
@@ -158,16 +172,17 @@ private:
       Edge& e = list.back();
       e.kind = std::min(e.kind, kind);
       e.latency = std::max(e.latency, latency);
+      e.at_least = std::max(e.at_least, at_least);
       return;
     }
-    list.push_back({to, kind, latency});
+    list.push_back({to, kind, latency, at_least});
     ++graph_.pred_count[to];
   }
 
   Gpu gpu_;
   const std::vector<Inst>& insts_;
   Names names_;
-  std::vector<std::uint32_t> writer_, seen_;
+  std::vector<std::uint32_t> writer_;
   std::vector<std::vector<std::uint32_t>> readers_;
   std::vector<Access> accesses_;
   DependenceGraph graph_;

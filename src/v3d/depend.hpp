@@ -17,7 +17,8 @@ enum class Dependence : std::uint8_t {
 struct Edge {
   std::uint32_t to;
   Dependence kind;
-  std::uint8_t latency; ///< words that the second should come later, if it is to run without waiting
+  std::uint8_t latency;  ///< words that the second should come later, if it is to run without waiting
+  std::uint8_t at_least; ///< words that it must come later
 };
 
 struct DependenceGraph {

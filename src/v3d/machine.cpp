@@ -93,7 +93,7 @@ Lanes Machine::read(const Reg& r) const {
     return l;
   }
   default:
-    return {}; // an operand that does not matter
+    return undefined(); // an operand that nobody looks at
   }
 }
 
@@ -121,7 +121,10 @@ Machine::Pending Machine::compute(const Alu& a, std::uint32_t uniform) {
     return p;
   }
   p.active = true;
-  const std::array<Lanes, 2> in{read(a.src[0].reg), read(a.src[1].reg)};
+  std::array<Lanes, 2> in{};
+  for (unsigned n = 0; n < source_count(a); ++n) {
+    in[n] = read(a.src[n].reg);
+  }
   p.value = evaluate(a, in, p.carry);
   if (a.cond != Cond::none) {
     const bool is_a = a.cond == Cond::ifa || a.cond == Cond::ifna;
@@ -202,9 +205,6 @@ void Machine::write_peripheral(const Pending& p) {
     return;
   }
   Effect e{EffectKind::tlb, {address}, {p.value}, static_cast<Mask>(p.enabled & ~p.enabled_undef)};
-  if (p.alu.src[0].reg.kind == Reg::null) {
-    e.values.clear();
-  }
   if (takes_uniform(address)) {
     e.tag.push_back(p.uniform);
   }

@@ -33,9 +33,9 @@ void tighten_flags(Program& p) {
       }
     }
     auto out = insts.begin() + static_cast<std::ptrdiff_t>(setter);
-    for (const char wanted : {0, 1}) {
+    for (const bool wanted : {false, true}) {
       for (std::size_t n = 0; n < tail.size(); ++n) {
-        if (stays[n] == wanted) {
+        if ((stays[n] != 0) == wanted) {
           *out++ = tail[n];
         }
       }
