@@ -82,14 +82,14 @@ private:
 
   std::optional<Allocation> without_spills(unsigned threads) {
     for (const Order order : orders()) {
-      for (const Program& listing : listings_) {
-        if (!fits_fifo(listing, threads)) {
+      for (std::size_t n = 0; n < listings_.size(); ++n) {
+        if (!fits_fifo(listings_[n], threads)) {
           why_ = "TMU results would overflow the FIFO";
           continue;
         }
         SpillOptions s = o_.spill;
         s.allow_spills = false;
-        if (auto r = attempt(listing, threads, order, s)) {
+        if (auto r = attempt(n, threads, order, s)) {
           return r;
         }
       }
@@ -100,11 +100,11 @@ private:
   std::optional<Allocation> with_spills(unsigned threads) {
     std::optional<Allocation> best;
     for (const Order order : orders()) {
-      for (const Program& listing : listings_) {
-        if (!fits_fifo(listing, threads)) {
+      for (std::size_t n = 0; n < listings_.size(); ++n) {
+        if (!fits_fifo(listings_[n], threads)) {
           continue;
         }
-        auto r = attempt(listing, threads, order, o_.spill);
+        auto r = attempt(n, threads, order, o_.spill);
         if (r && (!best || cost(*r) < cost(*best))) {
           best = std::move(r);
         }
@@ -122,9 +122,12 @@ private:
     return {Order::given, Order::late, Order::depth, Order::late_loads};
   }
 
-  std::optional<Allocation> attempt(const Program& listing, unsigned threads, Order order, const SpillOptions& spill) {
-    Program base = listing;
+  std::optional<Allocation> attempt(std::size_t n, unsigned threads, Order order, const SpillOptions& spill) {
+    Program base = listings_[n];
     base.threads = threads;
+    if (!spill.allow_spills) {
+      drop_needless_switch(base);
+    }
     split_webs(base);
     tighten_flags(base);
     std::vector<char> free(base.temp_count);
@@ -161,6 +164,7 @@ private:
       a.before = a.program;
       apply_colors(a.program, colors);
       a.threads = threads;
+      a.listing = n;
       a.copies_removed = colors.copies_removed;
       a.strategy = order_names[static_cast<std::size_t>(order)];
       return a;
@@ -174,6 +178,45 @@ private:
 };
 
 } // namespace
+
+namespace {
+
+struct Feature {
+  std::string_view name;
+  void (*off)(AllocateOptions&);
+};
+
+constexpr Feature features[] = {
+    {"remat", [](AllocateOptions& o) { o.spill.rematerialise = false; }},
+    {"arithmetic-remat", [](AllocateOptions& o) { o.spill.remat_arithmetic = false; }},
+    {"coalesce", [](AllocateOptions& o) { o.color.coalesce = false; }},
+    {"accumulators", [](AllocateOptions& o) { o.color.accumulators = false; }},
+    {"rf0", [](AllocateOptions& o) { o.color.prefer_implicit = false; }},
+    {"reorder", [](AllocateOptions& o) { o.reorder = false; }},
+    {"batch", [](AllocateOptions& o) { o.spill.batch = false; }},
+    {"share-slots", [](AllocateOptions& o) { o.spill.share_slots = false; }},
+    {"stored-bias", [](AllocateOptions& o) { o.spill.stored_bias = 1; }},
+};
+
+} // namespace
+
+bool switch_off(AllocateOptions& o, std::string_view feature) {
+  for (const Feature& f : features) {
+    if (f.name == feature) {
+      f.off(o);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string feature_names() {
+  std::string s;
+  for (const Feature& f : features) {
+    s += fmt::format("{}{}", s.empty() ? "" : ", ", f.name);
+  }
+  return s;
+}
 
 Expected<Allocation> allocate(const std::vector<Program>& listings, const AllocateOptions& options) {
   if (listings.empty()) {

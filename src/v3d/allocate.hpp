@@ -14,10 +14,16 @@ struct AllocateOptions {
   bool reorder = true;
 };
 
+/// Switches off a feature by name, for measurements: remat, arithmetic-remat, coalesce, accumulators, rf0, reorder,
+/// batch, share-slots, stored-bias. False if there is none of that name.
+[[nodiscard]] bool switch_off(AllocateOptions& o, std::string_view feature);
+[[nodiscard]] std::string feature_names();
+
 struct Allocation {
   Program before; ///< the listing that was chosen, in the order that was allocated, over temporaries
   Program program; ///< over registers
   unsigned threads = 4;
+  std::size_t listing = 0; ///< which of the listings it is
   SpillResult spills;
   unsigned copies_removed = 0;
   unsigned max_temps = 0; ///< most values live at once

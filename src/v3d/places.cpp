@@ -74,6 +74,54 @@ Place last_switch(const Program& p) {
   return r;
 }
 
+namespace {
+
+// Every path from the entry to an end passes the block, and passes it once.
+bool is_on_every_path(const Program& p, std::uint32_t block) {
+  if (p.blocks[block].loop_depth != 0) {
+    return false;
+  }
+  if (block == 0 || p.blocks[block].succs.empty()) {
+    return true;
+  }
+  std::vector<char> seen(p.blocks.size());
+  std::vector<std::uint32_t> work{0};
+  while (!work.empty()) {
+    const std::uint32_t b = work.back();
+    work.pop_back();
+    if (b == block || seen[b] != 0) {
+      continue;
+    }
+    if (p.blocks[b].succs.empty()) {
+      return false;
+    }
+    seen[b] = 1;
+    work.insert(work.end(), p.blocks[b].succs.begin(), p.blocks[b].succs.end());
+  }
+  return true;
+}
+
+} // namespace
+
+void drop_needless_switch(Program& p) {
+  const Place last = last_switch(p);
+  if (last.block == no_index) {
+    return;
+  }
+  const Inst kept = p.blocks[last.block].insts[last.index];
+  if (kept.alu.op != Op::nop || kept.sigs != sig::thrsw) {
+    return;
+  }
+  auto& insts = p.blocks[last.block].insts;
+  insts.erase(insts.begin() + last.index);
+  const Place before = last_switch(p);
+  const bool starts_behind = p.stage != Stage::fragment;
+  const bool needless = before.block == no_index ? starts_behind : is_on_every_path(p, before.block);
+  if (!needless) {
+    insts.insert(insts.begin() + last.index, kept);
+  }
+}
+
 std::vector<std::vector<char>> switch_places(const Program& p) {
   std::vector<std::vector<char>> ok(p.blocks.size());
   // Flags that are live into a block, to a fixed point.

@@ -58,6 +58,10 @@ struct Place {
 };
 [[nodiscard]] Place last_switch(const Program& p);
 
+/// Listings end in a thread switch that is there only so that all spills land before it. Without spills it goes:
+/// if another switch on every path stands before it, or in a stage that starts behind its last switch.
+void drop_needless_switch(Program& p);
+
 /// Gives every web of definitions and uses a temporary of its own, so that the pieces of a value that was
 /// stored and read back need not share a register. Removes what is defined and never read (loads, copies).
 void split_webs(Program& p);
