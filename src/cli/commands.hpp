@@ -14,7 +14,12 @@ using AddCommand = void (*)(CLI::App&, int& status);
 
 void add_compare(CLI::App& app, int& status);
 void add_dis(CLI::App& app, int& status);
+void add_v3d(CLI::App& app, int& status);
 
-inline constexpr std::array<AddCommand, 2> commands{add_compare, add_dis};
+inline constexpr AddCommand commands[]{
+    add_dis,
+    add_compare,
+    add_v3d,
+};
 
 } // namespace lanewise::cli

@@ -1,0 +1,36 @@
+// The register allocator: from VIR to VIR over registers, by a few strategies over one analysis each.
+#pragma once
+
+#include "v3d/color.hpp"
+#include "v3d/reorder.hpp"
+#include "v3d/spill.hpp"
+
+namespace lanewise::v3d {
+
+struct AllocateOptions {
+  unsigned threads = 0; ///< 0: as many as the program can have with the least loss
+  SpillOptions spill;
+  ColorOptions color;
+  bool reorder = true;
+};
+
+/// Switches off a feature by name, for measurements: remat, arithmetic-remat, coalesce, accumulators, rf0, reorder,
+/// batch, share-slots, stored-bias. False if there is none of that name.
+[[nodiscard]] bool switch_off(AllocateOptions& o, std::string_view feature);
+[[nodiscard]] std::string feature_names();
+
+struct Allocation {
+  Program before; ///< the listing that was chosen, in the order that was allocated, over temporaries
+  Program program; ///< over registers
+  unsigned threads = 4;
+  std::size_t listing = 0; ///< which of the listings it is
+  SpillResult spills;
+  unsigned copies_removed = 0;
+  unsigned max_temps = 0; ///< most values live at once
+  std::string strategy;
+};
+
+/// Allocates one of the listings of a shader (the first that does best). Errors say why none could be.
+[[nodiscard]] Expected<Allocation> allocate(const std::vector<Program>& listings, const AllocateOptions& options);
+
+} // namespace lanewise::v3d

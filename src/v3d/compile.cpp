@@ -1,0 +1,91 @@
+#include "v3d/compile.hpp"
+
+#include "v3d/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace lanewise::v3d {
+
+namespace {
+
+std::unexpected<Error> in_shader(const Shader& s, Error e) {
+  e.where = fmt::format("{} {}{}{}", s.program, text(s.stage), e.where.empty() ? "" : ": ", e.where);
+  return std::unexpected(std::move(e));
+}
+
+Expected<std::vector<Program>> read(const Shader& s) {
+  std::vector<Program> programs;
+  for (const Listing& l : s.listings) {
+    auto p = parse_vir(l.vir, s.gpu, s.stage, l.threads);
+    if (!p) {
+      return std::unexpected(p.error());
+    }
+    programs.push_back(std::move(*p));
+  }
+  return programs;
+}
+
+} // namespace
+
+Expected<Compiled> compile(const Shader& shader, const AllocateOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto programs = read(shader);
+  if (!programs) {
+    return in_shader(shader, programs.error());
+  }
+  auto a = allocate(*programs, options);
+  if (!a) {
+    return in_shader(shader, a.error());
+  }
+  Compiled c;
+  c.allocation = std::move(*a);
+  auto q = schedule(c.allocation.program);
+  if (!q) {
+    return in_shader(shader, q.error());
+  }
+  c.code = std::move(*q);
+  c.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  c.figures = measure(c.code);
+  c.figures.max_temps = c.allocation.max_temps;
+  c.figures.spills = c.allocation.spills.spills;
+  c.figures.fills = c.allocation.spills.fills;
+  c.figures.weighted = c.allocation.spills.weighted;
+  return c;
+}
+
+Expected<void> verify(const Shader& shader, const Compiled& c, unsigned seeds) {
+  const auto bad = [&](std::string what) { return in_shader(shader, Error{ErrorKind::check, std::move(what), {}, {}}); };
+  const auto listing = parse_vir(shader.listings[c.allocation.listing].vir, shader.gpu, shader.stage, 4);
+  if (!listing) {
+    return in_shader(shader, listing.error());
+  }
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    RunOptions o;
+    o.seed = seed;
+    o.max_branches = 24;
+    const auto reference = interpret(*listing, o);
+    if (!reference) {
+      return in_shader(shader, reference.error());
+    }
+    o.follow = &reference->unsure;
+    const auto allocated = interpret(c.allocation.program, o);
+    const auto words = simulate(c.code, o);
+    if (!allocated || !words) {
+      return in_shader(shader, allocated ? words.error() : allocated.error());
+    }
+    if (const auto d = compare(*reference, *allocated); !d.empty()) {
+      return bad("allocation changed the meaning: " + d);
+    }
+    if (const auto d = compare(*reference, *words); !d.empty()) {
+      return bad("scheduling changed the meaning: " + d);
+    }
+    if (words->max_outstanding > 16 / c.allocation.threads) {
+      return bad("more TMU results than the output FIFO holds");
+    }
+  }
+  return {};
+}
+
+} // namespace lanewise::v3d

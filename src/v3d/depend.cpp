@@ -1,0 +1,197 @@
+#include "v3d/depend.hpp"
+
+#include <algorithm>
+
+namespace lanewise::v3d {
+
+namespace {
+
+// Things other than registers that instructions read and write; they follow the registers' names.
+enum Resource : std::uint32_t { flags, rtop, tmu, tlb, vpm, msf, varying, resource_count };
+
+constexpr std::uint8_t tmu_latency = 100, sfu_latency = 2;
+
+struct Access {
+  std::uint32_t name;
+  bool writes;
+};
+
+class Builder {
+public:
+  Builder(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temps) : gpu_(gpu), insts_(insts) {
+    names_.temps = temps;
+    const std::size_t n = names_.count() + resource_count;
+    writer_.assign(n, no_index);
+    readers_.resize(n);
+    graph_.succs.resize(insts.size());
+    graph_.pred_count.resize(insts.size());
+  }
+
+  DependenceGraph run() {
+    for (std::uint32_t n = 0; n < insts_.size(); ++n) {
+      accesses_.clear();
+      collect(insts_[n]);
+      // Reads first: an instruction's own write does not order its reads.
+      for (const Access& a : accesses_) {
+        if (!a.writes) {
+          read(n, a.name);
+        }
+      }
+      for (const Access& a : accesses_) {
+        if (a.writes) {
+          write(n, a.name);
+        }
+      }
+      if (insts_[n].is_branch) {
+        for (std::uint32_t m = 0; m < n; ++m) {
+          add(m, n, Dependence::reuse, 0, 0);
+        }
+      }
+    }
+    return std::move(graph_);
+  }
+
+private:
+  void collect(const Inst& i) {
+    for_uses(names_, i, [&](std::uint32_t u) { accesses_.push_back({u, false}); });
+    for (const Definition& d : definitions(gpu_, names_, i)) {
+      if (d.partial) {
+        accesses_.push_back({d.name, false});
+      }
+      accesses_.push_back({d.name, true});
+    }
+    const auto touch = [&](Resource r, bool writes) { accesses_.push_back({names_.count() + r, writes}); };
+    const Alu& a = i.alu;
+    if (reads_flags_of(a) || (i.is_branch && i.branch.cond != BranchCond::always)) {
+      touch(flags, false);
+    }
+    if (writes_flags(a)) {
+      touch(flags, true);
+    }
+    if (has(a.op, reads_rtop)) {
+      touch(rtop, false);
+    }
+    if (has(a.op, writes_rtop)) {
+      touch(rtop, true);
+    }
+    if (has(a.op, vpm_load)) {
+      touch(vpm, false);
+    }
+    if (has(a.op, vpm_store) || has(a.op, vpm_wait)) {
+      touch(vpm, true);
+    }
+    if (has(a.op, touches_msf)) {
+      touch(msf, true);
+    }
+    if (has(a.op, tmu_wait) || (i.sigs & (sig::ldtmu | sig::wrtmuc)) != 0) {
+      touch(tmu, true);
+    }
+    if ((i.sigs & sig::ldvary) != 0) {
+      touch(varying, true);
+    }
+    if (a.dst.kind == Reg::magic) {
+      const auto address = static_cast<std::uint8_t>(a.dst.index);
+      if (is_tmu_write(address)) {
+        touch(tmu, true);
+      } else {
+        touch(tlb, true);
+        touch(msf, false);
+      }
+    }
+    if (i.is_branch && i.branch.msfign != Msfign::none) {
+      touch(msf, false);
+    }
+    if ((i.sigs & sig::thrsw) != 0) {
+      for (const Resource r : {flags, rtop, tmu, tlb}) {
+        touch(r, true);
+      }
+      // What the switch destroys or the hardware wants settled before it.
+      const auto lost = [&](std::uint32_t name) { accesses_.push_back({name, true}); };
+      if (gpu_ == Gpu::v42) {
+        for (std::uint32_t r = 0; r < 6; ++r) {
+          lost(names_.of(acc(r)));
+        }
+      }
+    }
+  }
+
+  static bool is_tmu_write_of(const Inst& i, bool (*is)(std::uint8_t)) {
+    return i.alu.dst.kind == Reg::magic && is(static_cast<std::uint8_t>(i.alu.dst.index));
+  }
+
+  // The coefficient of an ldvary arrives a word after its result.
+  [[nodiscard]] bool is_coefficient(std::uint32_t writer, std::uint32_t name) const {
+    return (insts_[writer].sigs & sig::ldvary) != 0 && name == names_.of(implicit_reg(gpu_));
+  }
+
+  [[nodiscard]] bool is_tmu(std::uint32_t name) const { return name == names_.count() + tmu; }
+
+  static std::uint8_t latency(const Inst& from, const Inst& to) {
+    if ((from.sigs & sig::thrsw) != 0 && (to.sigs & sig::ldtmu) != 0) {
+      return tmu_latency;
+    }
+    return has(from.alu.op, sfu) ? sfu_latency : std::uint8_t{1};
+  }
+
+  void read(std::uint32_t n, std::uint32_t name) {
+    if (writer_[name] != no_index) {
+      const std::uint32_t w = writer_[name];
+      const std::uint8_t least = is_coefficient(w, name) ? 2 : 1;
+      add(w, n, Dependence::result, std::max(least, latency(insts_[w], insts_[n])), least);
+    }
+    readers_[name].push_back(n);
+  }
+
+  void write(std::uint32_t n, std::uint32_t name) {
+    for (const std::uint32_t r : readers_[name]) {
+      add(r, n, Dependence::reuse, 0, 0);
+    }
+    readers_[name].clear();
+    if (writer_[name] != no_index) {
+      const std::uint32_t w = writer_[name];
+      // The parts of a TMU sequence may share words; what follows the last of them may not.
+      if (is_tmu(name) && !is_tmu_write_of(insts_[w], is_tmu_trigger) && (insts_[w].sigs & sig::thrsw) == 0) {
+        add(w, n, Dependence::reuse, 0, 0);
+      } else if (is_tmu(name) && (insts_[n].sigs & sig::thrsw) != 0) {
+        add(w, n, Dependence::reuse, 0, 0);
+      } else {
+        const std::uint8_t least = is_coefficient(w, name) ? 2 : 1;
+        add(w, n, Dependence::output, std::max(least, latency(insts_[w], insts_[n])), least);
+      }
+    }
+    writer_[name] = n;
+  }
+
+  void add(std::uint32_t from, std::uint32_t to, Dependence kind, std::uint8_t latency, std::uint8_t at_least) {
+    if (from == to) {
+      return;
+    }
+    // One edge for each pair: the strictest, which comes first in the order result, output, reuse.
+    auto& list = graph_.succs[from];
+    if (!list.empty() && list.back().to == to) {
+      Edge& e = list.back();
+      e.kind = std::min(e.kind, kind);
+      e.latency = std::max(e.latency, latency);
+      e.at_least = std::max(e.at_least, at_least);
+      return;
+    }
+    list.push_back({to, kind, latency, at_least});
+    ++graph_.pred_count[to];
+  }
+
+  Gpu gpu_;
+  const std::vector<Inst>& insts_;
+  Names names_;
+  std::vector<std::uint32_t> writer_;
+  std::vector<std::vector<std::uint32_t>> readers_;
+  std::vector<Access> accesses_;
+  DependenceGraph graph_;
+};
+
+} // namespace
+
+DependenceGraph build_dependences(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temp_count) {
+  return Builder(gpu, insts, temp_count).run();
+}
+
+} // namespace lanewise::v3d

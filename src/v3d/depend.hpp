@@ -1,0 +1,32 @@
+// Which instructions of a block must keep their order: the one graph that both the reordering before allocation
+// and the scheduling into words after it obey.
+#pragma once
+
+#include "v3d/liveness.hpp"
+
+#include <vector>
+
+namespace lanewise::v3d {
+
+enum class Dependence : std::uint8_t {
+  result,  ///< the second reads what the first wrote: at least one word later
+  output,  ///< both write it: at least one word later
+  reuse,   ///< the second overwrites what the first reads: the same word will do
+};
+
+struct Edge {
+  std::uint32_t to;
+  Dependence kind;
+  std::uint8_t latency;  ///< words that the second should come later, if it is to run without waiting
+  std::uint8_t at_least; ///< words that it must come later
+};
+
+struct DependenceGraph {
+  std::vector<std::vector<Edge>> succs;
+  std::vector<std::uint32_t> pred_count;
+};
+
+/// Growth: linear in instructions times operands. The last instruction, if a branch, depends on all others.
+[[nodiscard]] DependenceGraph build_dependences(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temp_count);
+
+} // namespace lanewise::v3d
