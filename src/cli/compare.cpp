@@ -1,9 +1,9 @@
 // lanewise compare A B
 #include "report/compare.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
 
@@ -14,7 +14,7 @@ struct Options {
   std::string before, after, html, fail_on;
   std::vector<std::string> metrics;
   bool json = false, keep_loop_changes = false;
-  size_t worst = 20;
+  uint64_t worst = 20;
 };
 
 Expected<std::vector<report::ShaderRecord>> read(const std::string& path) {
@@ -43,26 +43,24 @@ int run(const Options& o) {
 
 } // namespace
 
-void add_compare(CLI::App& app, int& status) {
+void add_compare(Command& root, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("compare", "Compare two files of shader statistics");
-  c->footer(
-      "A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads "
-      "standard input.\n"
-      "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
-      "  lanewise compare old.json new.json --html change.html --fail-on \"spirv_words:total>0.5%, lost>0\"");
-  c->add_option("A", o->before, "Statistics before")->required();
-  c->add_option("B", o->after, "Statistics after")->required();
-  c->add_option("--metric", o->metrics, "Only these metrics (default: all that both files have)")
-      ->delimiter(',');
-  c->add_option("--fail-on", o->fail_on,
-                "Conditions that make the exit status 3: METRIC:total>N[%], METRIC:hurt>N, lost>N");
-  c->add_option("--html", o->html, "Also write a self-contained page to this file");
-  c->add_option("--worst", o->worst, "How many best and worst shaders to list")->capture_default_str();
-  c->add_flag("--json", o->json, "JSON instead of text");
-  c->add_flag("--keep-loop-changes", o->keep_loop_changes,
-              "Count shaders whose loop count changed in every metric");
-  c->callback([o, &status] { status = run(*o); });
+  Command c = root.add("compare", "Compare two files of shader statistics");
+  c.footer("A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads "
+           "standard input.\n"
+           "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
+           "  lanewise compare old.json new.json --html change.html "
+           "--fail-on \"spirv_words:total>0.5%, lost>0\"");
+  c.text("A", o->before, "Statistics before").required();
+  c.text("B", o->after, "Statistics after").required();
+  c.list("--metric", o->metrics, "Only these metrics (default: all that both files have)").commas();
+  c.text("--fail-on", o->fail_on,
+         "Conditions that make the exit status 3: METRIC:total>N[%], METRIC:hurt>N, lost>N");
+  c.text("--html", o->html, "Also write a self-contained page to this file");
+  c.number("--worst", o->worst, "How many best and worst shaders to list").show_default();
+  c.flag("--json", o->json, "JSON instead of text");
+  c.flag("--keep-loop-changes", o->keep_loop_changes, "Count shaders whose loop count changed in every metric");
+  c.run(status, [o] { return run(*o); });
 }
 
 } // namespace lanewise::cli

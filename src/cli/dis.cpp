@@ -1,11 +1,11 @@
 // lanewise dis: machine code as text that llvm-mc assembles back to the same bytes.
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
 #include "rdna2/decoder.hpp"
 #include "rdna2/disassembler.hpp"
 #include "rdna2/opcode_info.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
@@ -257,18 +257,16 @@ int run(const DisOptions& options) {
 
 } // namespace
 
-void add_dis(CLI::App& app, int& status) {
+void add_dis(Command& root, int& status) {
   auto options = std::make_shared<DisOptions>();
-  CLI::App* command =
-      app.add_subcommand("dis", "Print machine code as text that llvm-mc assembles to the same bytes");
-  add_input(*command, options->input);
-  command->add_option("--kernel", options->kernels, "print only this kernel; may be repeated")
-      ->allow_extra_args(false);
-  auto* raw = command->add_flag("--raw", options->raw,
-                                "instructions only: no names, labels, words or other comments");
-  command->add_flag("--json", options->json, "print JSON")->excludes(raw);
-  command->add_flag("--keep-going", options->keep_going, "print words that are no instruction as .long");
-  command->callback([options, &status] { status = run(*options); });
+  Command command = root.add("dis", "Print machine code as text that llvm-mc assembles to the same bytes");
+  add_input(command, options->input);
+  command.list("--kernel", options->kernels, "print only this kernel; may be repeated");
+  const Option raw =
+      command.flag("--raw", options->raw, "instructions only: no names, labels, words or other comments");
+  command.flag("--json", options->json, "print JSON").excludes(raw);
+  command.flag("--keep-going", options->keep_going, "print words that are no instruction as .long");
+  command.run(status, [options] { return run(*options); });
 }
 
 } // namespace lanewise::cli

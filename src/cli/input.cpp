@@ -1,9 +1,10 @@
 #include "cli/input.hpp"
 
+#include "cli/command.hpp"
+
 #include "container/load.hpp"
 #include "support/limits.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -63,11 +64,10 @@ int report(const Error& error) {
   return exit_status(error.kind);
 }
 
-void add_input(CLI::App& command, InputOptions& options) {
-  command
-      .add_option("FILE", options.file, "code object, offload bundle or raw description; - is standard input")
-      ->required();
-  command.add_option("--target", options.target,
+void add_input(Command& command, InputOptions& options) {
+  command.text("FILE", options.file, "code object, offload bundle or raw description; - is standard input")
+      .required();
+  command.text("--target", options.target,
                      "entry of an offload bundle: a processor (gfx1031) or a whole ID");
 }
 

@@ -10,11 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace lanewise::cli {
+
+class Command;
 
 /// The command's exit status.
 inline constexpr int exit_done = 0, exit_input_at_fault = 1, exit_call_at_fault = 2, exit_check_failed = 3;
@@ -32,7 +30,7 @@ struct InputOptions {
 };
 
 /// Adds the positional FILE and `--target` to a subcommand.
-void add_input(CLI::App& command, InputOptions& options);
+void add_input(Command& command, InputOptions& options);
 
 /// The bytes of a file, or of standard input for "-". Errors: system, limit.
 [[nodiscard]] Expected<std::vector<uint8_t>> read_input(const std::string& file);

@@ -1,10 +1,10 @@
 // lanewise v3d: QPU words as text and back, and the register allocator on VIR listings.
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "v3d/compile.hpp"
 #include "v3d/data_file.hpp"
 #include "v3d/pack.hpp"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fmt/format.h>
 #include <fstream>
@@ -34,13 +34,13 @@ int report(const Error& e) {
 
 struct Common {
   std::vector<std::string> files;
-  int gpu = 71;
-  [[nodiscard]] Gpu generation() const { return gpu == 42 ? Gpu::v42 : Gpu::v71; }
+  std::string gpu = "71";
+  [[nodiscard]] Gpu generation() const { return gpu == "42" ? Gpu::v42 : Gpu::v71; }
 };
 
-void add_common(CLI::App& app, Common& c) {
-  app.add_option("files", c.files, "Files; - is standard input")->required();
-  app.add_option("--gpu", c.gpu, "Generation")->check(CLI::IsMember({42, 71}))->capture_default_str();
+void add_common(Command& command, Common& c) {
+  command.list("files", c.files, "Files; - is standard input").required();
+  command.text("--gpu", c.gpu, "Generation").one_of({"42", "71"}).show_default();
 }
 
 template <class F> int each_line(const Common& c, F&& f) {
@@ -281,34 +281,34 @@ int alloc(const AllocOptions& o) {
 
 } // namespace
 
-void add_v3d(CLI::App& app, int& status) {
-  auto* v3d_app = app.add_subcommand("v3d", "Broadcom V3D 4.2 and 7.1: QPU words and register allocation");
-  v3d_app->require_subcommand(1);
+void add_v3d(Command& root, int& status) {
+  Command command = root.add("v3d", "Broadcom V3D 4.2 and 7.1: QPU words and register allocation");
+  command.require_subcommand();
 
   auto dis_options = std::make_shared<Common>();
-  auto* dis = v3d_app->add_subcommand("dis", "Instruction words, one a line in hexadecimal, as text");
-  add_common(*dis, *dis_options);
-  dis->callback([dis_options, &status] {
-    status = each_line(*dis_options, [&](auto line) { return disassemble(dis_options->generation(), line); });
+  Command dis = command.add("dis", "Instruction words, one a line in hexadecimal, as text");
+  add_common(dis, *dis_options);
+  dis.run(status, [dis_options] {
+    return each_line(*dis_options, [&](auto line) { return disassemble(dis_options->generation(), line); });
   });
 
   auto asm_options = std::make_shared<Common>();
-  auto* as = v3d_app->add_subcommand("asm", "Text, one word a line, as 64-bit words");
-  add_common(*as, *asm_options);
-  as->callback([asm_options, &status] {
-    status = each_line(*asm_options, [&](auto line) { return assemble(asm_options->generation(), line); });
+  Command as = command.add("asm", "Text, one word a line, as 64-bit words");
+  add_common(as, *asm_options);
+  as.run(status, [asm_options] {
+    return each_line(*asm_options, [&](auto line) { return assemble(asm_options->generation(), line); });
   });
 
   auto o = std::make_shared<AllocOptions>();
-  auto* al = v3d_app->add_subcommand("alloc", "Registers and words for VIR listings (.vir or collection files)");
-  add_common(*al, *o);
-  al->add_option("--threads", o->threads, "Hardware threads")->check(CLI::IsMember({"auto", "4", "2"}));
-  al->add_option("--stats", o->stats, "Write a JSON object for each shader to this file");
-  al->add_flag("--verify", o->verify, "Check every result: symbolically, by the machine's rules, by running it");
-  al->add_flag("--print", o->print, "Print the words");
-  al->add_flag("--compare", o->compare, "Print totals beside Mesa's, as the collection files have them");
-  al->add_option("--without", o->without, "Switch a feature off (for measurements); may be repeated");
-  al->callback([o, &status] { status = alloc(*o); });
+  Command al = command.add("alloc", "Registers and words for VIR listings (.vir or collection files)");
+  add_common(al, *o);
+  al.text("--threads", o->threads, "Hardware threads").one_of({"auto", "4", "2"});
+  al.text("--stats", o->stats, "Write a JSON object for each shader to this file");
+  al.flag("--verify", o->verify, "Check every result: symbolically, by the machine's rules, by running it");
+  al.flag("--print", o->print, "Print the words");
+  al.flag("--compare", o->compare, "Print totals beside Mesa's, as the collection files have them");
+  al.list("--without", o->without, "Switch a feature off (for measurements); may be repeated");
+  al.run(status, [o] { return alloc(*o); });
 }
 
 } // namespace lanewise::cli
