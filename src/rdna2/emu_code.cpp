@@ -79,6 +79,7 @@ const HandlerTable& handlers() {
     add_lds(t);
     add_flat(t);
     add_buffer(t);
+    add_typed_buffer(t);
     return t;
   }();
   return table;

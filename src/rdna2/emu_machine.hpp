@@ -189,6 +189,9 @@ struct Wave {
 using HandlerTable = std::array<Handler, opcode_count>;
 [[nodiscard]] const HandlerTable& handlers();
 
+/// An instruction with its handler; one that is not supported gets a handler that says so.
+[[nodiscard]] Step make_step(const Instruction& in);
+
 void add_salu(HandlerTable&);
 void add_control(HandlerTable&);
 void add_scalar_memory(HandlerTable&);
@@ -207,6 +210,7 @@ void add_lanes(HandlerTable&);
 void add_lds(HandlerTable&);
 void add_flat(HandlerTable&);
 void add_buffer(HandlerTable&);
+void add_typed_buffer(HandlerTable&);
 
 /// Runs a wave until it ends, waits, faults or has run `quantum` instructions (yield).
 [[nodiscard]] Flow run_wave(Wave& wave, uint64_t quantum);
