@@ -13,7 +13,8 @@ namespace lanewise::cli {
 using AddCommand = void (*)(CLI::App&, int& status);
 
 void add_dis(CLI::App& app, int& status);
+void add_ir(CLI::App& app, int& status);
 
-inline constexpr std::array<AddCommand, 1> commands{add_dis};
+inline constexpr std::array<AddCommand, 2> commands{add_dis, add_ir};
 
 } // namespace lanewise::cli
