@@ -10,10 +10,13 @@ using AddCommand = void (*)(Command&, int& status);
 
 void add_compare(Command& root, int& status);
 void add_dis(Command& root, int& status);
+void add_ir(Command& root, int& status);
 void add_v3d(Command& root, int& status);
 
+/// In the order of the help text.
 inline constexpr AddCommand commands[]{
     add_dis,
+    add_ir,
     add_compare,
     add_v3d,
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/ir.hpp"
+#include "support/error.hpp"
 
 namespace lanewise::passes {
 
@@ -15,6 +16,13 @@ bool simplify(ir::Function& f);
 
 /// Turns wave masks that go through phis as numbers into per-lane phis.
 bool mask_phis(ir::Function& f);
+
+/// Buffer operations become accesses of scratch or global memory. Runs when descriptors have been folded to
+/// constants where they are. Errors: unsupported (typed formats).
+[[nodiscard]] Expected<bool> lower_buffers(ir::Function& f);
+
+/// Flat accesses of addresses in a known aperture become LDS, scratch or global ones; the rest stays flat.
+bool resolve_flat(ir::Function& f);
 
 /// Removes what nothing visible depends on.
 bool dead_code(ir::Function& f);

@@ -24,10 +24,11 @@ struct Pass {
 
 /// What runs, in order. Each later row profits from the ones before it; see docs/passes.md for why.
 constexpr std::array kPasses{
-    Pass{"cfg_cleanup", always<cfg_cleanup>}, Pass{"uniformity", always<uniformity>},
-    Pass{"simplify", always<simplify>},       Pass{"mask_phis", always<mask_phis>},
-    Pass{"dead_code", always<dead_code>},     Pass{"uniformity", always<uniformity>},
-    Pass{"simplify", always<simplify>},       Pass{"cfg_cleanup", always<cfg_cleanup>},
+    Pass{"cfg_cleanup", always<cfg_cleanup>},   Pass{"uniformity", always<uniformity>},
+    Pass{"simplify", always<simplify>},         Pass{"lower_buffers", lower_buffers},
+    Pass{"resolve_flat", always<resolve_flat>}, Pass{"mask_phis", always<mask_phis>},
+    Pass{"dead_code", always<dead_code>},       Pass{"uniformity", always<uniformity>},
+    Pass{"simplify", always<simplify>},         Pass{"cfg_cleanup", always<cfg_cleanup>},
     Pass{"dead_code", always<dead_code>},
 };
 

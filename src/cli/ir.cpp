@@ -1,0 +1,85 @@
+// lanewise ir: the IR of a kernel as text, after translation and after each pass.
+#include "cli/commands.hpp"
+#include "cli/input.hpp"
+#include "ir/printer.hpp"
+#include "passes/pipeline.hpp"
+#include "translate/translate.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace lanewise::cli {
+namespace {
+
+/// Names for --after beside those of the passes: before all of them, and behind all of them.
+constexpr std::string_view kTranslate = "translate", kAll = "all";
+
+struct IrOptions {
+  InputOptions input;
+  std::vector<std::string> kernels;
+  std::string after{kAll};
+  bool times = false;
+};
+
+/// Comment lines, one a pass.
+std::string times_of(const passes::PipelineReport& report) {
+  std::string text;
+  double sum = 0;
+  for (const passes::PassTime& p : report.passes) {
+    text += fmt::format("; {:<14} {:9.1f} us{}\n", p.pass, p.microseconds, p.changed ? "" : "  (no change)");
+    sum += p.microseconds;
+  }
+  return text + fmt::format("; {:<14} {:9.1f} us\n", "together", sum);
+}
+
+Expected<std::string> text_of(const IrOptions& options) {
+  auto binary = load_input(options.input);
+  if (!binary) return std::unexpected(binary.error());
+  auto kernels = pick_kernels(*binary, options.kernels);
+  if (!kernels) return std::unexpected(kernels.error());
+  std::string text;
+  for (const container::Kernel* kernel : *kernels) {
+    auto function = translate::translate(*binary, *kernel);
+    if (!function) return std::unexpected(function.error());
+    if (options.after != kTranslate) {
+      passes::PipelineOptions pipeline{.verify = true};
+      if (options.after != kAll) pipeline.last = options.after;
+      const auto result = passes::run(*function, pipeline);
+      if (!result) return std::unexpected(result.error());
+      if (options.times) text += times_of(*result);
+    }
+    text += ir::print(*function);
+  }
+  return text;
+}
+
+int run(const IrOptions& options) {
+  auto text = text_of(options);
+  if (!text) return report(text.error());
+  if (auto written = write_output("-", *text); !written) return report(written.error());
+  return exit_done;
+}
+
+} // namespace
+
+void add_ir(CLI::App& app, int& status) {
+  auto options = std::make_shared<IrOptions>();
+  CLI::App* command = app.add_subcommand("ir", "Print a kernel's IR as text");
+  add_input(*command, options->input);
+  command->add_option("--kernel", options->kernels, "print only this kernel; may be repeated")
+      ->allow_extra_args(false);
+  std::vector<std::string> names{std::string(kTranslate), std::string(kAll)};
+  for (const std::string_view name : passes::pass_names()) {
+    if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+  }
+  command->add_option("--after", options->after, "stop behind the first pass of this name")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  command->add_flag("--times", options->times, "print how long each pass took, as comments");
+  command->callback([options, &status] { status = run(*options); });
+}
+
+} // namespace lanewise::cli
