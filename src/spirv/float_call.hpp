@@ -1,0 +1,35 @@
+// Float operations that become a call: one helper for each (operation, types, FloatControl).
+#pragma once
+
+#include "spirv/emitter.hpp"
+#include "spirv/float_format.hpp"
+
+namespace lanewise::spirv {
+
+/// What a body knows besides its operands.
+struct FloatCall {
+  const EmitOptions& options;
+  Helpers& helpers;
+  ir::Op op;
+  ir::Type type;    ///< of the result
+  ir::Type operand; ///< of operand 0
+  ir::FloatControl control;
+  uint64_t imm;
+  [[nodiscard]] FloatFormat format() const { return format_of(operand); }
+};
+
+using FloatBody = Expr (*)(Code&, std::span<const Expr>, const FloatCall&);
+
+/// Calls the helper for `v`, making it if it is new. Flushing of operands and result is done around `body`.
+void write_float_call(Emitter& e, ir::Value v, FloatBody body);
+
+template <FloatBody body> void float_call(Emitter& e, ir::Value v) { write_float_call(e, v, body); }
+
+/// x * 2^exponent with one rounding to nearest even, whatever the numbers.
+[[nodiscard]] Expr scale_exactly(Expr x, Expr exponent);
+/// a * b + c with one rounding to nearest even, from integer and float operations that round once.
+[[nodiscard]] Expr soft_fma(Code& c, std::span<const Expr> x, const FloatCall& call);
+/// `x` in another float type with the rounding of `round` (FloatControl::round).
+[[nodiscard]] Expr narrow_exactly(Expr x, ir::Type to, unsigned round);
+
+} // namespace lanewise::spirv
