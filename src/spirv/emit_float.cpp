@@ -44,44 +44,55 @@ namespace {
 [[nodiscard]] FloatControl control(Emitter& e, Value v) { return FloatControl::unpack(e.f[v].imm); }
 [[nodiscard]] bool plain(FloatControl c) { return c.round == 0 && !c.flush_in && !c.flush_out; }
 
-/// Directed rounding of a single operation needs an exact remainder, which only narrower types have.
-bool refuse_rounding(Emitter& e, Value v) {
-  if (control(e, v).round == 0) return false;
-  e.refuse(v, "rounding other than to nearest even", "only conversions support it");
-  return true;
-}
-
 // -- arithmetic ---------------------------------------------------------------------------------------------------
 
-Expr add(Code&, std::span<const Expr> x, const FloatCall&) { return x[0] + x[1]; }
-Expr multiply(Code&, std::span<const Expr> x, const FloatCall&) { return x[0] * x[1]; }
 [[nodiscard]] bool has_fused(const EmitOptions& o, Type t) {
   return o.device.fused_fma[t == Type::f16 ? 0 : t == Type::f32 ? 1 : 2];
 }
 Expr multiply_add(Code& c, std::span<const Expr> x, const FloatCall& call) {
-  return has_fused(call.options, call.type) ? fma(x[0], x[1], x[2]) : soft_fma(c, x, call);
+  if (call.control.round == 0 && has_fused(call.options, call.type)) return fma(x[0], x[1], x[2]);
+  return soft_fma(c, x, call);
+}
+/// Directed rounding: a * 1 + b and a * b + -0 are the sum and the product.
+Expr add(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  if (call.control.round == 0) return x[0] + x[1];
+  const Expr one = as_float(c.constant(integer_like(call.type), call.format().one()), call.type);
+  return soft_fma(c, std::array{x[0], one, x[1]}, call);
+}
+Expr multiply(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  if (call.control.round == 0) return x[0] * x[1];
+  const Expr zero = as_float(c.constant(integer_like(call.type), call.format().sign_bit()), call.type);
+  return soft_fma(c, std::array{x[0], x[1], zero}, call);
 }
 
 template <spv::Op op, FloatBody body> void write_arithmetic(Emitter& e, Value v) {
-  if (refuse_rounding(e, v)) return;
   if (!plain(control(e, v))) return write_float_call(e, v, body);
   e.make(v, op, {e.operand_id(v, 0), e.operand_id(v, 1)});
   e.module.no_contraction(e.id(v));
 }
 
 void write_fma(Emitter& e, Value v) {
-  if (refuse_rounding(e, v)) return;
   if (!plain(control(e, v)) || !has_fused(e.options, e.f[v].type)) return write_float_call(e, v, multiply_add);
   e.make_glsl(v, GLSLstd450Fma, {e.operand_id(v, 0), e.operand_id(v, 1), e.operand_id(v, 2)});
   e.module.no_contraction(e.id(v));
 }
 
-/// v_div_fmas: a * b + c, scaled back when v_div_scale had scaled (ISA, V_DIV_FMAS_F32).
+/// v_div_fmas: a * b + c, times 2^+-scale when v_div_scale had scaled, all with one rounding. The quotient (c) is
+/// then far above or below 1, which tells the direction.
 Expr divide_fmas(Code& c, std::span<const Expr> x, const FloatCall& call) {
-  const Expr sum = multiply_add(c, x.first(3), call);
-  const int scale = call.type == Type::f64 ? 128 : 64;
-  const Expr up = scale_exactly(sum, c.constant(Type::i32, static_cast<uint64_t>(scale)));
-  return select(x[3], up, sum);
+  const Id then = c.module.new_id(), otherwise = c.module.new_id(), merge = c.module.new_id();
+  c.selection(merge);
+  c.branch_if(x[3].id, then, otherwise);
+  c.start(then);
+  const Expr scaled = soft_scaled_fma(c, x, call);
+  const Id from_then = c.block;
+  c.branch(merge);
+  c.start(otherwise);
+  const Expr plain_sum = multiply_add(c, x.first(3), call);
+  const Id from_otherwise = c.block;
+  c.branch(merge);
+  c.start(merge);
+  return c.expr(c.phi(c.types[call.type], {scaled.id, from_then, plain_sum.id, from_otherwise}), call.type);
 }
 
 // -- minimum and maximum --------------------------------------------------------------------------------------------

@@ -7,12 +7,6 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-namespace {
-
-/// 16-bit formats are taken apart in 32 bits.
-Type work_type(Type t) { return t == Type::f64 ? Type::i64 : Type::i32; }
-
-/// Index of the highest one of a nonzero number.
 Expr highest_one(Expr x) {
   Code& c = *x.code;
   const auto find = [&](Expr y) { return c.expr(c.glsl(GLSLstd450FindUMsb, c.types[Type::i32], {y.id}), Type::i32); };
@@ -20,6 +14,10 @@ Expr highest_one(Expr x) {
   const Expr high = resize(x >> 32, Type::i32), low = resize(x, Type::i32);
   return resize(select(high != 0, find(high) + 32, find(low)), Type::i64);
 }
+namespace {
+
+/// 16-bit formats are taken apart in 32 bits.
+Type work_type(Type t) { return t == Type::f64 ? Type::i64 : Type::i32; }
 
 /// A finite nonzero float as 1.fraction * 2^(exponent - bias); the exponent may be 0 or negative.
 struct Parts {
@@ -122,7 +120,8 @@ Expr is_denormal(Expr x) {
   return (magnitude(x, f) != 0) & ((bits(x) & f.infinity()) == 0);
 }
 
-/// What v_div_scale decides about (value, denominator, numerator).
+/// What v_div_scale decides about (value, denominator, numerator). Where both the reciprocal and the quotient are
+/// denormal the manual's text scales the denominator up; it has to go down for the iteration to stay in range.
 struct DivisionScale {
   Expr invalid, up, down, flag;
 };
@@ -151,7 +150,7 @@ DivisionScale division_scale(Code& c, std::span<const Expr> x, Type t) {
   };
   rule(quotient_denormal, is_numerator, no, yes);
   rule(reciprocal_denormal, no, yes, no);
-  rule(both, is_denominator, no, yes);
+  rule(both, no, is_denominator, yes);
   rule(denormal, yes, no, no);
   rule(near_maximum, is_denominator, no, yes);
   const Expr invalid = (magnitude(numerator, f) == 0) | (magnitude(denominator, f) == 0);
@@ -181,6 +180,8 @@ Expr divide_fixup(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const auto k = [&](uint64_t v) { return c.constant(i, v); };
   Expr result = q;
   if (call.operand != Type::f16) {
+    // The iteration's infinity, or the NaN that came of it, stands for a quotient too large.
+    result = select(q >= f.infinity(), k(f.infinity()), result);
     const Expr distance = exponent_field(x[2]) - exponent_field(x[1]);
     result = select(slt(distance, limits_of(call.operand).underflow), k(0), result);
   }
@@ -196,26 +197,6 @@ Expr divide_fixup(Code& c, std::span<const Expr> x, const FloatCall& call) {
 void refuse_trig_preop(Emitter& e, Value v) { e.refuse(v, "reduction by a table of 2/pi"); }
 
 } // namespace
-
-// -- a fused multiply-add on drivers that round twice -----------------------------------------------------------------------
-
-/// f16 and f32 through f64: the product is exact there; the sum is rounded to odd (Boldo and Melquiond, "Emulation
-/// of a FMA and Correctly Rounded Sums", 2008), which the final rounding to nearest does not notice.
-Expr soft_fma(Code& c, std::span<const Expr> x, const FloatCall& call) {
-  std::array<Expr, 3> wide;
-  for (unsigned i = 0; i < 3; ++i) wide[i] = c.unary(spv::Op::OpFConvert, x[i], Type::f64);
-  const Expr product = wide[0] * wide[1], sum = product + wide[2];
-  // Knuth's two-sum: what `sum` lost.
-  const Expr part = sum - product, lost = (product - (sum - part)) + (wide[2] - part);
-  const Expr zero = as_float(c.constant(Type::i64, 0), Type::f64);
-  const Expr b = bits(sum), inexact = (lost < zero) | (lost > zero);
-  const Expr outwards = (lost > zero) == (sum > zero);
-  const Expr odd = select(outwards, b + 1, b - 1);
-  const Expr adjusted = select(inexact & ((b & 1) == 0), odd, b);
-  const Expr result = as_float(adjusted, Type::f64);
-  return call.type == Type::f32 ? c.unary(spv::Op::OpFConvert, result, Type::f32)
-                                : narrow_exactly(result, Type::f16, 0);
-}
 
 void add_float_special_handlers(HandlerTable& t) {
   t[index_of(Op::fldexp)] = float_call<ldexp>;

@@ -27,8 +27,12 @@ template <FloatBody body> void float_call(Emitter& e, ir::Value v) { write_float
 
 /// x * 2^exponent with one rounding to nearest even, whatever the numbers.
 [[nodiscard]] Expr scale_exactly(Expr x, Expr exponent);
-/// a * b + c with one rounding to nearest even, from integer and float operations that round once.
+/// a * b + c with one rounding, as call.control.round says, without a fused operation (soft_fma.cpp).
 [[nodiscard]] Expr soft_fma(Code& c, std::span<const Expr> x, const FloatCall& call);
+/// (a * b + c) * 2^s with one rounding; s is +-64 for f32 and +-128 for f64, positive if c is at least 2.
+[[nodiscard]] Expr soft_scaled_fma(Code& c, std::span<const Expr> x, const FloatCall& call);
+/// Index of the highest one of a nonzero i32 or i64, in its type.
+[[nodiscard]] Expr highest_one(Expr x);
 /// `x` in another float type with the rounding of `round` (FloatControl::round).
 [[nodiscard]] Expr narrow_exactly(Expr x, ir::Type to, unsigned round);
 
