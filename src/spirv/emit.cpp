@@ -2,20 +2,12 @@
 
 #include "cfg/structurize.hpp"
 #include "spirv/control.hpp"
+#include "spirv/reducible.hpp"
 
 namespace lanewise::spirv {
 namespace {
 
 using ir::Type;
-
-/// Blocks as a graph. Its errors name blocks by number: they get the guest's address.
-Expected<cfg::Structured> structure(const ir::Function& f) {
-  std::vector<cfg::Edge> edges;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b)
-    for (unsigned i = 0; i < f.blocks[b].successor_count; ++i)
-      edges.emplace_back(b, f.blocks[b].successors[i].index);
-  return cfg::structurize(cfg::Graph(static_cast<uint32_t>(f.blocks.size()), edges));
-}
 
 /// Execution modes for the float widths that the module has, as far as the device knows them.
 void declare_float_modes(Emitter& e) {
@@ -55,10 +47,17 @@ void write_main(Emitter& e, const cfg::Structured& s) {
 
 } // namespace
 
-Expected<EmittedModule> emit(const ir::Function& f, const EmitOptions& options) {
+Expected<EmittedModule> emit(const ir::Function& function, const EmitOptions& options) {
   if (auto ok = check(options.seating); !ok) return std::unexpected(ok.error());
-  if (f.blocks.empty()) return fail(ErrorKind::input, "function without blocks");
-  const auto structured = structure(f);
+  if (function.blocks.empty()) return fail(ErrorKind::input, "function without blocks");
+  auto structured = cfg::structurize(graph_of(function));
+  std::optional<ir::Function> copy;
+  if (!structured) {
+    copy = function;
+    if (auto ok = make_reducible(*copy); !ok) return std::unexpected(ok.error());
+    structured = cfg::structurize(graph_of(*copy));
+  }
+  const ir::Function& f = copy ? *copy : function;
   if (!structured) return std::unexpected(structured.error());
   Emitter e(f, options);
   e.module.capability(spv::Capability::Shader);

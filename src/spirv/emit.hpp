@@ -19,8 +19,8 @@ struct FloatTraits {
 struct DeviceTraits {
   FloatTraits floats;
   std::array<bool, 3> fused_fma{}; ///< Fma with NoContraction rounds once; else it is computed in integers
-  bool int64_lds_atomics = false;  ///< shaderSharedInt64Atomics
-  bool int64_atomics = false;      ///< shaderBufferInt64Atomics
+  bool int64_lds_atomics = true;   ///< shaderSharedInt64Atomics
+  bool int64_atomics = true;       ///< shaderBufferInt64Atomics
   bool shader_clock = false;       ///< VK_KHR_shader_clock
 };
 

@@ -64,29 +64,29 @@ Expr updated(AtomicOp a, Expr old, Expr data, Expr other) {
 
 struct Target {
   Id pointer, scope;
+  Type type; ///< that it points to
 };
 
 Target target_of(const AccessSite& s, Type t) {
   if (s.space == Space::global)
-    return {global_pointer(s.e, s.c, s.address, s.c.types[t]), s.e.scope(spv::Scope::Device)};
-  return {word_pointer(s.e, s.c, s.space, s.address >> 2), s.e.scope(spv::Scope::Workgroup)};
+    return {global_pointer(s.e, s.c, s.address, s.c.types[t]), s.e.scope(spv::Scope::Device), t};
+  if (is_wide(s)) return {wide_lds_pointer(s.e, s.c, s.address), s.e.scope(spv::Scope::Workgroup), Type::i64};
+  return {word_pointer(s.e, s.c, s.space, s.address >> 2), s.e.scope(spv::Scope::Workgroup), t};
 }
 
 /// do { old = *p; } while (compare_exchange(p, old, f(old)) != old)
-Expr exchange_loop(const AccessSite& s, Target p, Expr data, Expr other) {
-  Code& c = s.c;
+template <class F> Expr exchange_loop(Code& c, Target p, F f) {
   ModuleBuilder& m = c.module;
-  const Type t = data.type;
-  const Id type = c.types[t], relaxed = m.u32(0);
+  const Id type = c.types[p.type], relaxed = m.u32(0);
   const Id first = c.op(spv::Op::OpAtomicLoad, type, {p.pointer, p.scope, relaxed});
   const Id before = c.block, loop = m.new_id(), merge = m.new_id(), next = m.new_id(), seen = m.new_id();
   c.branch(loop);
   c.start(loop);
-  const Expr old = c.expr(c.phi(type, {first, before, seen, next}), t);
-  const Expr wanted = updated(s.access.atomic, old, data, other);
+  const Expr old = c.expr(c.phi(type, {first, before, seen, next}), p.type);
+  const Expr wanted = f(old);
   c.op_as(seen, spv::Op::OpAtomicCompareExchange, type,
           {p.pointer, p.scope, relaxed, relaxed, wanted.id, old.id});
-  const Expr done = c.expr(seen, t) == old;
+  const Expr done = c.expr(seen, p.type) == old;
   c.effect(spv::Op::OpLoopMerge, {merge, next, 0});
   c.branch_if(done.id, merge, next);
   c.start(next);
@@ -96,30 +96,47 @@ Expr exchange_loop(const AccessSite& s, Target p, Expr data, Expr other) {
 }
 
 /// Scratch belongs to one lane: no atomic operation is needed.
-Expr in_scratch(const AccessSite& s, Target p, Expr data, Expr other) {
-  const Expr old = s.c.expr(s.c.op(spv::Op::OpLoad, s.c.types[data.type], {p.pointer}), data.type);
-  s.c.effect(spv::Op::OpStore, {p.pointer, updated(s.access.atomic, old, data, other).id});
+Expr in_scratch(const AccessSite& s, Expr data, Expr other) {
+  const Expr index = s.address >> 2;
+  const bool wide = data.type == Type::i64;
+  Expr old = load_word(s, index, 0);
+  if (wide) old = resize(old, Type::i64) | resize(load_word(s, index, 1), Type::i64) << 32;
+  const Expr result = updated(s.access.atomic, old, data, other);
+  store_word(s, index, 0, resize(result, Type::i32));
+  if (wide) store_word(s, index, 1, resize(result >> 32, Type::i32));
   return old;
 }
 
-Id atomic(const AccessSite& s) {
+/// A 32-bit atomic on half of a 64-bit unit.
+Expr in_half(const AccessSite& s, Expr data, Expr other) {
   Code& c = s.c;
-  const Expr data = bits(s.data[0]);
-  const Expr other = s.data.size() > 1 ? bits(s.data[1]) : data;
+  const Expr shift = resize((s.address & 4) << 3, Type::i64);
+  const Expr unit = exchange_loop(c, target_of(s, Type::i64), [&](Expr old) {
+    const Expr half = updated(s.access.atomic, resize(old >> shift, Type::i32), data, other);
+    return (old & ~(c.constant(Type::i64, 0xffff'ffff) << shift)) | resize(half, Type::i64) << shift;
+  });
+  return resize(unit >> shift, Type::i32);
+}
+
+Expr atomic_old(const AccessSite& s, Expr data, Expr other) {
+  Code& c = s.c;
+  if (s.space == Space::scratch) return in_scratch(s, data, other);
+  if (is_wide(s) && data.type == Type::i32) return in_half(s, data, other);
   const Target p = target_of(s, data.type);
   const Id type = c.types[data.type], relaxed = c.module.u32(0);
-  Expr old;
-  if (s.space == Space::scratch)
-    old = in_scratch(s, p, data, other);
-  else if (const Native* n = find_native(s.access.atomic))
-    old = c.expr(c.op(n->op, type, {p.pointer, p.scope, relaxed, data.id}), data.type);
-  else if (s.access.atomic == AtomicOp::cmpswap)
-    old = c.expr(c.op(spv::Op::OpAtomicCompareExchange, type,
-                      {p.pointer, p.scope, relaxed, relaxed, data.id, other.id}),
-                 data.type);
-  else
-    old = exchange_loop(s, p, data, other);
-  return bitcast(old, s.type).id;
+  if (const Native* n = find_native(s.access.atomic))
+    return c.expr(c.op(n->op, type, {p.pointer, p.scope, relaxed, data.id}), data.type);
+  if (s.access.atomic == AtomicOp::cmpswap)
+    return c.expr(c.op(spv::Op::OpAtomicCompareExchange, type,
+                       {p.pointer, p.scope, relaxed, relaxed, data.id, other.id}),
+                  data.type);
+  return exchange_loop(c, p, [&](Expr old) { return updated(s.access.atomic, old, data, other); });
+}
+
+Id atomic(const AccessSite& s) {
+  const Expr data = bits(s.data[0]);
+  const Expr other = s.data.size() > 1 ? bits(s.data[1]) : data;
+  return bitcast(atomic_old(s, data, other), s.type).id;
 }
 
 void write_guarded_atomic(Emitter& e, Value v) { write_atomic(e, v, is_guarded(e.f, v)); }
@@ -129,9 +146,12 @@ void write_guarded_atomic(Emitter& e, Value v) { write_atomic(e, v, is_guarded(e
 void write_atomic(Emitter& e, Value v, bool ask_active) {
   const MemoryAccess m = MemoryAccess::unpack(e.f[v].imm);
   const bool wide = ir::bit_width(e.f[e.f.operand(v, 2)].type) == 64;
-  const bool has_words = m.space == Space::lds || m.space == Space::scratch ||
-                         (m.space == Space::flat && (e.lds_bytes() != 0 || e.f.scratch_bytes != 0));
-  if (wide && has_words) return e.refuse(v, "64-bit atomic in LDS");
+  const bool maybe_lds = m.space == Space::lds || (m.space == Space::flat && e.lds_bytes() != 0);
+  const bool maybe_global = m.space == Space::global || m.space == Space::flat;
+  if (wide && maybe_lds && !e.options.device.int64_lds_atomics)
+    return e.refuse(v, "64-bit atomic in LDS", "the device lacks shaderSharedInt64Atomics");
+  if (wide && maybe_global && !e.options.device.int64_atomics)
+    return e.refuse(v, "64-bit atomic", "the device lacks shaderBufferInt64Atomics");
   if (wide) e.module.capability(spv::Capability::Int64Atomics);
   write_access_call(e, v, Helper::atomic, ask_active, atomic);
 }

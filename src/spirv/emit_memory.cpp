@@ -58,11 +58,6 @@ Id store_global(const AccessSite& s) {
 
 // -- LDS and scratch: arrays of 32-bit words -----------------------------------------------------------------------
 
-Expr load_word(const AccessSite& s, Expr index, uint32_t plus) {
-  const Id pointer = word_pointer(s.e, s.c, s.space, index, plus);
-  return s.c.expr(s.c.op(spv::Op::OpLoad, s.c.types[Type::i32], {pointer}), Type::i32);
-}
-
 /// One component, `at` bytes behind the address.
 Expr load_component(const AccessSite& s, uint32_t at) {
   const Expr index = s.address >> 2;
@@ -89,38 +84,38 @@ Id load_words(const AccessSite& s) {
   return parts[1];
 }
 
-/// Bytes and halves of a word: in LDS other lanes may write the rest of the word at the same time.
-void store_narrow(const AccessSite& s, Expr data, Expr byte) {
-  const unsigned width = s.access.bytes * 8u;
+/// Part of a word (or of a 64-bit unit). In LDS other lanes may write the rest of it at the same time.
+void store_part(const AccessSite& s, Id pointer, Type unit, Expr value, Expr shift, uint64_t ones) {
   Code& c = s.c;
-  const uint64_t ones = (uint64_t{1} << width) - 1;
-  const Expr shift = (byte & 3) << 3;
-  const Expr value = (resize(bitcast(data, integer_like(data.type)), Type::i32) & ones) << shift;
-  const Expr keep = ~(c.constant(Type::i32, ones) << shift);
-  const Id pointer = word_pointer(s.e, c, s.space, byte >> 2), u32 = c.types[Type::i32];
+  const Expr by = resize(shift, unit);
+  const Expr placed = (resize(value, unit) & ones) << by, keep = ~(c.constant(unit, ones) << by);
+  const Id type = c.types[unit];
   if (s.space == Space::lds) {
     const Id workgroup = s.e.scope(spv::Scope::Workgroup), relaxed = c.module.u32(0);
-    (void)c.op(spv::Op::OpAtomicAnd, u32, {pointer, workgroup, relaxed, keep.id});
-    (void)c.op(spv::Op::OpAtomicOr, u32, {pointer, workgroup, relaxed, value.id});
+    (void)c.op(spv::Op::OpAtomicAnd, type, {pointer, workgroup, relaxed, keep.id});
+    (void)c.op(spv::Op::OpAtomicOr, type, {pointer, workgroup, relaxed, placed.id});
     return;
   }
-  const Expr old = c.expr(c.op(spv::Op::OpLoad, u32, {pointer}), Type::i32);
-  c.effect(spv::Op::OpStore, {pointer, ((old & keep) | value).id});
+  const Expr old = c.expr(c.op(spv::Op::OpLoad, type, {pointer}), unit);
+  c.effect(spv::Op::OpStore, {pointer, ((old & keep) | placed).id});
+}
+
+void store_narrow(const AccessSite& s, Expr data, Expr byte) {
+  const uint64_t ones = (uint64_t{1} << (s.access.bytes * 8u)) - 1;
+  if (is_wide(s)) return store_part(s, wide_lds_pointer(s.e, s.c, byte), Type::i64, data, (byte & 7) << 3, ones);
+  store_part(s, word_pointer(s.e, s.c, s.space, byte >> 2), Type::i32, data, (byte & 3) << 3, ones);
 }
 
 Id store_words(const AccessSite& s) {
   const Expr index = s.address >> 2;
-  const auto store = [&](uint32_t plus, Expr word) {
-    s.c.effect(spv::Op::OpStore, {word_pointer(s.e, s.c, s.space, index, plus), word.id});
-  };
   for (unsigned i = 0; i < s.components; ++i) {
     const uint32_t at = i * s.access.bytes;
     const Expr data = bitcast(s.data[i], integer_like(s.data[i].type));
     if (s.access.bytes == 8) {
-      store(at / 4, resize(data, Type::i32));
-      store(at / 4 + 1, resize(data >> 32, Type::i32));
+      store_word(s, index, at / 4, resize(data, Type::i32));
+      store_word(s, index, at / 4 + 1, resize(data >> 32, Type::i32));
     } else if (s.access.bytes == 4) {
-      store(at / 4, resize(data, Type::i32));
+      store_word(s, index, at / 4, resize(data, Type::i32));
     } else {
       store_narrow(s, data, at == 0 ? s.address : s.address + at);
     }
@@ -134,6 +129,26 @@ Id store(const AccessSite& s) { return s.space == Space::global ? store_global(s
 void write_memory(Emitter& e, Value v) { write_load_store(e, v, is_guarded(e.f, v)); }
 
 } // namespace
+
+Expr load_word(const AccessSite& s, Expr index, uint32_t plus) {
+  Code& c = s.c;
+  if (is_wide(s)) {
+    const Expr at = plus == 0 ? index : index + plus;
+    const Id pointer = wide_lds_pointer(s.e, c, at << 2);
+    const Expr unit = c.expr(c.op(spv::Op::OpLoad, c.types[Type::i64], {pointer}), Type::i64);
+    return resize(unit >> resize((at & 1) << 5, Type::i64), Type::i32);
+  }
+  const Id pointer = word_pointer(s.e, c, s.space, index, plus);
+  return c.expr(c.op(spv::Op::OpLoad, c.types[Type::i32], {pointer}), Type::i32);
+}
+
+void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word) {
+  if (is_wide(s)) {
+    const Expr at = plus == 0 ? index : index + plus;
+    return store_part(s, wide_lds_pointer(s.e, s.c, at << 2), Type::i64, word, (at & 1) << 5, 0xffff'ffff);
+  }
+  s.c.effect(spv::Op::OpStore, {word_pointer(s.e, s.c, s.space, index, plus), word.id});
+}
 
 void write_load_store(Emitter& e, Value v, bool ask_active) {
   const MemoryAccess m = MemoryAccess::unpack(e.f[v].imm);

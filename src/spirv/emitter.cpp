@@ -11,6 +11,14 @@ using ir::Type;
 Emitter::Emitter(const ir::Function& function, const EmitOptions& o)
     : f(function), options(o), ids_(function.value_count()), written_(function.value_count()) {
   helpers.debug_names = o.debug_names;
+  for (const auto& block : f.blocks)
+    for (const ir::Value v : block.instructions) wide_lds_ = wide_lds_ || is_wide_lds_atomic(v);
+}
+
+bool Emitter::is_wide_lds_atomic(ir::Value v) const {
+  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64 || lds_bytes() == 0) return false;
+  const ir::Space space = ir::MemoryAccess::unpack(f[v].imm).space;
+  return space == ir::Space::lds || space == ir::Space::flat;
 }
 
 Id Emitter::id(ir::Value v) {
@@ -100,7 +108,8 @@ uint32_t Emitter::lds_bytes() const {
 
 Id Emitter::lds() {
   if (lds_ == 0) {
-    const Id array = module.type_array(types[Type::i32], std::max(1u, lds_bytes() / 4), 0);
+    const uint32_t unit = wide_lds_ ? 8 : 4;
+    const Id array = module.type_array(types[wide_lds_ ? Type::i64 : Type::i32], std::max(1u, lds_bytes() / unit), 0);
     lds_ = module.variable(module.type_pointer(spv::StorageClass::Workgroup, array), spv::StorageClass::Workgroup);
   }
   return lds_;

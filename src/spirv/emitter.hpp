@@ -61,15 +61,20 @@ class Emitter {
   Id load_builtin(Code& c, spv::BuiltIn b, Id type);
   /// A member of the DispatchBlock: u64 or u32 by its byte offset.
   Expr load_push(Code& c, uint32_t byte_offset);
-  [[nodiscard]] Id lds();     ///< Workgroup variable: an array of u32
+  [[nodiscard]] Id lds();     ///< Workgroup variable: an array of u32, or of u64 if wide_lds()
   [[nodiscard]] Id scratch(); ///< Private variable: an array of u32
   [[nodiscard]] uint32_t lds_bytes() const;
+  /// The program has 64-bit atomics in LDS. Vulkan's Workgroup memory has one type: 32-bit accesses are then made of
+  /// 64-bit ones.
+  [[nodiscard]] bool wide_lds() const { return wide_lds_; }
 
  private:
+  [[nodiscard]] bool is_wide_lds_atomic(ir::Value v) const;
   std::vector<Id> ids_;       ///< 0 = not asked for yet
   std::vector<bool> written_;
   std::unordered_map<uint32_t, Id> builtins_;
   Id push_ = 0, lds_ = 0, scratch_ = 0;
+  bool wide_lds_ = false;
 };
 
 using Handler = void (*)(Emitter&, ir::Value);

@@ -131,6 +131,14 @@ Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus) {
   return c.op(spv::Op::OpAccessChain, c.module.type_pointer(storage, c.types[Type::i32]), {array, inside});
 }
 
+Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address) {
+  const Expr index = byte_address >> 3;
+  const Id inside =
+      c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(8u, e.lds_bytes()) / 8 - 1)});
+  return c.op(spv::Op::OpAccessChain, c.module.type_pointer(spv::StorageClass::Workgroup, c.types[Type::i64]),
+              {e.lds(), inside});
+}
+
 Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee) {
   const Id pointer = e.module.type_pointer(spv::StorageClass::PhysicalStorageBuffer, pointee);
   return c.op(spv::Op::OpConvertUToPtr, pointer, {address.id});

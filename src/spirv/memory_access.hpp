@@ -25,6 +25,13 @@ void write_access_call(Emitter& e, ir::Value v, Helper kind, bool ask_active, Ac
 
 /// Word `index + plus` of LDS or scratch, kept inside the array (what is outside hits its last word).
 [[nodiscard]] Id word_pointer(Emitter& e, Code& c, ir::Space space, Expr index, uint32_t plus = 0);
+/// 64-bit unit of an LDS that is wide (Emitter::wide_lds).
+[[nodiscard]] Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address);
+/// Whether this site's words are parts of such units.
+[[nodiscard]] inline bool is_wide(const AccessSite& s) { return s.space == ir::Space::lds && s.e.wide_lds(); }
+/// A 32-bit word of LDS or scratch, `plus` words behind `index`.
+[[nodiscard]] Expr load_word(const AccessSite& s, Expr index, uint32_t plus);
+void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word);
 /// A pointer into global memory.
 [[nodiscard]] Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee);
 
