@@ -15,6 +15,7 @@ inline constexpr std::size_t max_program_bytes = 64u << 20; ///< machine code of
 inline constexpr std::size_t max_inlined_instructions = 1u << 20; ///< guest instructions after inlining calls
 inline constexpr std::size_t max_call_depth = 64;                 ///< nested calls that are inlined
 inline constexpr std::size_t max_ir_values = 1u << 26;            ///< values in one IR function
+inline constexpr std::size_t max_dispatch_blocks = 256;            ///< dispatches that irreducible control flow may need
 inline constexpr uint64_t max_emulated_instructions = uint64_t{1} << 28; ///< of one wave, in the emulator
 inline constexpr std::size_t max_lds_bytes = 65536;               ///< LDS of one workgroup (gfx1030)
 inline constexpr std::size_t max_scratch_bytes = 1u << 20;        ///< scratch of one lane, in the emulator

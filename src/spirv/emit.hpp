@@ -1,0 +1,45 @@
+// Invocation-level IR -> SPIR-V 1.6 for Vulkan 1.3 (docs/abi.md describes the module's interface).
+#pragma once
+
+#include <vector>
+
+#include "ir/ir.hpp"
+#include "spirv/abi.hpp"
+#include "spirv/seating.hpp"
+
+namespace lanewise::spirv {
+
+/// What a device does with floating point, by width: index 0: 16 bits, 1: 32, 2: 64.
+struct FloatTraits {
+  std::array<bool, 3> denorm_preserve{}, round_nearest_even{}, signed_zero_inf_nan_preserve{};
+};
+
+/// What the module may rely on. The defaults suit every Vulkan 1.3 device with the features that the module
+/// declares; what is missing is computed with integers.
+struct DeviceTraits {
+  FloatTraits floats;
+  std::array<bool, 3> fused_fma{}; ///< Fma with NoContraction rounds once; else it is computed in integers
+  bool int64_lds_atomics = true;   ///< shaderSharedInt64Atomics
+  bool int64_atomics = true;       ///< shaderBufferInt64Atomics
+  bool shader_clock = false;       ///< VK_KHR_shader_clock
+};
+
+struct EmitOptions {
+  Seating seating;
+  DeviceTraits device;
+  uint32_t dynamic_lds_bytes = 0; ///< on top of the function's own
+  bool debug_names = false;
+};
+
+struct EmittedModule {
+  std::vector<uint32_t> words;
+  std::array<uint32_t, 3> host_workgroup{1, 1, 1}; ///< LocalSize of the entry point
+  uint32_t subgroup_size = 0; ///< required, in full subgroups; 0: any
+  uint32_t lds_bytes = 0;
+};
+
+/// `f` is what lower_waves() made for the same seating, with phis for all values that cross blocks (any IR that
+/// the verifier takes). Errors: `unsupported` naming pc and operation.
+[[nodiscard]] Expected<EmittedModule> emit(const ir::Function& f, const EmitOptions& options);
+
+} // namespace lanewise::spirv

@@ -1,0 +1,135 @@
+// Conversions between numbers.
+#include "spirv/float_call.hpp"
+
+namespace lanewise::spirv {
+
+using ir::FloatControl;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+/// One more in the last place, as the rounding mode says. `q` is the truncated magnitude, `rest` what was cut off
+/// and `half` half of a unit of it.
+Expr round_up(Expr q, Expr rest, Expr half, Expr negative, unsigned round) {
+  switch (round) {
+  case 0: return (rest > half) | ((rest == half) & ((q & 1) != 0));
+  case 1: return (rest != 0) & !negative;
+  case 2: return (rest != 0) & negative;
+  default: return rest.code->constant(Type::u1, 0);
+  }
+}
+
+} // namespace
+
+Expr narrow_exactly(Expr x, Type to, unsigned round) {
+  Code& c = *x.code;
+  const FloatFormat from = format_of(x.type), f = format_of(to);
+  const Type i = integer_like(x.type);
+  const unsigned cut = from.mantissa - f.mantissa;
+  const Expr b = bits(x), abs = b & from.all_but_sign(), negative = (b & from.sign_bit()) != 0;
+  const uint64_t rebias = (from.bias() - f.bias()) << from.mantissa;
+  // Below the smallest normal number of `to` the significand is shifted further.
+  const Expr exponent = abs >> from.mantissa;
+  const Expr significand = (abs & from.fraction()) | select(exponent == 0, c.constant(i, 0), c.constant(i, from.implicit_one()));
+  const uint64_t first_normal = from.bias() - f.bias() + 1;
+  const Expr normal = exponent >= first_normal;
+  const Expr deeper = c.constant(i, first_normal) - exponent;
+  const Expr most = c.constant(i, from.mantissa + 2 - cut);
+  const Expr shift = select(normal, c.constant(i, cut), same(abs, cut) + select(deeper < most, deeper, most));
+  const Expr source = select(normal, abs - rebias, significand);
+  const Expr q = source >> shift;
+  const Expr rest = source & ((c.constant(i, 1) << shift) - 1);
+  const Expr half = c.constant(i, 1) << (shift - 1);
+  const Expr up = round_up(q, rest, half, negative, round);
+  Expr result = q + select(up, c.constant(i, 1), c.constant(i, 0));
+  // Overflow: infinity, or the largest finite number where the rounding points inwards.
+  const Expr infinity = c.constant(i, f.infinity()), largest = c.constant(i, f.infinity() - 1);
+  const Expr over = round == 0   ? infinity
+                    : round == 1 ? select(negative, largest, infinity)
+                    : round == 2 ? select(negative, infinity, largest)
+                                 : largest;
+  result = select(result >= f.infinity(), over, result);
+  result = select(abs == from.infinity(), infinity, result);
+  result = select(abs > from.infinity(), c.constant(i, f.nan()), result);
+  const Type narrow = integer_like(to);
+  const Expr sign = select(negative, c.constant(narrow, f.sign_bit()), c.constant(narrow, 0));
+  return as_float(resize(result, narrow) | sign, to);
+}
+
+namespace {
+
+Expr float_to_float(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  const bool narrows = ir::bit_width(call.type) < ir::bit_width(call.operand);
+  if (!narrows) return c.unary(spv::Op::OpFConvert, x[0], call.type);
+  return narrow_exactly(x[0], call.type, call.control.round);
+}
+
+/// f64 -> f32 to nearest even is what FConvert does; to f16, drivers go through f32 or round as they like.
+void write_f2f(Emitter& e, Value v) {
+  const Type from = e.f[e.f.operand(v, 0)].type, to = e.f[v].type;
+  const FloatControl c = FloatControl::unpack(e.f[v].imm);
+  const bool widens = ir::bit_width(to) > ir::bit_width(from);
+  if (from == to) return e.bind(v, e.operand_id(v, 0));
+  const bool plain = !c.flush_in && !c.flush_out && (widens || (c.round == 0 && to == Type::f32));
+  if (plain) return e.make(v, spv::Op::OpFConvert, {e.operand_id(v, 0)});
+  write_float_call(e, v, float_to_float);
+}
+
+/// Truncates and saturates; NaN is 0. Outside the range SPIR-V's conversion is undefined.
+Expr float_to_integer(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  const bool sign = call.op == Op::f2s;
+  const FloatFormat f = call.format();
+  const unsigned width = ir::bit_width(call.type);
+  const Type wide = width < 32 ? Type::i32 : call.type;
+  const auto number = [&](uint64_t b) { return as_float(c.constant(integer_like(call.operand), b), call.operand); };
+  // The bounds are powers of two; f16 ends before them.
+  const int top = static_cast<int>(sign ? width - 1 : width);
+  const uint64_t limit = top > static_cast<int>(f.bias()) ? f.infinity() : f.power(top);
+  const Expr above = x[0] >= number(limit);
+  const Expr below = sign ? x[0] <= number(limit | f.sign_bit()) : x[0] <= number(0);
+  const Expr number_inside = !(above | below | (x[0] != x[0]));
+  const Expr inside = select(number_inside, x[0], number(0));
+  const Expr whole = c.unary(sign ? spv::Op::OpConvertFToS : spv::Op::OpConvertFToU, inside, wide);
+  const uint64_t most = sign ? (uint64_t{1} << (width - 1)) - 1 : ~uint64_t{0};
+  const uint64_t least = sign ? uint64_t{1} << (width - 1) : 0;
+  Expr result = resize(whole, call.type);
+  result = select(above, c.constant(call.type, most), result);
+  return select(below, c.constant(call.type, least), result);
+}
+
+/// Integers wider than the significand are rounded by the integer code where the mode asks for it.
+Expr integer_to_float(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  const spv::Op op = call.op == Op::s2f ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF;
+  const bool exact = ir::bit_width(call.operand) <= format_of(call.type).mantissa + 1;
+  if (exact || call.control.round == 0) {
+    // f16 has no exact way from 32 bits in one step on every driver: f64 holds all of them.
+    if (call.type == Type::f16 && ir::bit_width(call.operand) > 8)
+      return narrow_exactly(c.unary(op, x[0], Type::f64), Type::f16, 0);
+    return c.unary(op, x[0], call.type);
+  }
+  return narrow_exactly(c.unary(op, x[0], Type::f64), call.type, call.control.round);
+}
+
+void write_integer_to_float(Emitter& e, Value v) {
+  const FloatControl c = FloatControl::unpack(e.f[v].imm);
+  const Type from = e.f[e.f.operand(v, 0)].type, to = e.f[v].type;
+  if (from == Type::i64 && (c.round != 0 || to == Type::f16))
+    return e.refuse(v, "64-bit integer to float with this rounding");
+  if (c.round == 0 && to != Type::f16)
+    return e.make(v, e.f[v].op == Op::s2f ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF, {e.operand_id(v, 0)});
+  write_float_call(e, v, integer_to_float);
+}
+
+} // namespace
+
+void add_convert_handlers(HandlerTable& t) {
+  t[index_of(Op::f2f)] = write_f2f;
+  t[index_of(Op::f2s)] = float_call<float_to_integer>;
+  t[index_of(Op::f2u)] = float_call<float_to_integer>;
+  t[index_of(Op::s2f)] = write_integer_to_float;
+  t[index_of(Op::u2f)] = write_integer_to_float;
+}
+
+} // namespace lanewise::spirv

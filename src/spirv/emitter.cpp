@@ -1,0 +1,140 @@
+#include "spirv/emitter.hpp"
+
+#include <cstddef>
+
+#include <fmt/format.h>
+
+namespace lanewise::spirv {
+
+using ir::Type;
+
+Emitter::Emitter(const ir::Function& function, const EmitOptions& o)
+    : f(function), options(o), ids_(function.value_count()), written_(function.value_count()) {
+  helpers.debug_names = o.debug_names;
+  for (const auto& block : f.blocks)
+    for (const ir::Value v : block.instructions) wide_lds_ = wide_lds_ || is_wide_lds_atomic(v);
+}
+
+bool Emitter::is_wide_lds_atomic(ir::Value v) const {
+  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64 || lds_bytes() == 0) return false;
+  const ir::Space space = ir::MemoryAccess::unpack(f[v].imm).space;
+  return space == ir::Space::lds || space == ir::Space::flat;
+}
+
+Id Emitter::id(ir::Value v) {
+  if (reload)
+    if (const Id loaded = reload(v)) return loaded;
+  Id& i = ids_[v.index];
+  if (i == 0) i = f.is_constant(v) ? types.constant(f[v].type, f[v].imm) : module.new_id();
+  return i;
+}
+
+Id Emitter::define(ir::Value v) {
+  Id& i = ids_[v.index];
+  if (i == 0) i = module.new_id();
+  written_[v.index] = true;
+  return i;
+}
+
+void Emitter::bind(ir::Value v, Id existing) {
+  Id& i = ids_[v.index];
+  written_[v.index] = true;
+  if (i == 0)
+    i = existing;
+  else // a phi named it before
+    code.op_as(i, spv::Op::OpCopyObject, type_of(v), {existing});
+}
+
+void Emitter::make_glsl(ir::Value v, GLSLstd450 op, std::initializer_list<uint32_t> operands) {
+  bind(v, code.glsl(op, type_of(v), operands));
+}
+
+void Emitter::make_call(ir::Value v, Id function, std::span<const Id> arguments) {
+  std::vector<uint32_t> operands{function};
+  operands.insert(operands.end(), arguments.begin(), arguments.end());
+  const bool has_result = f[v].type != Type::none;
+  code.op_as(has_result ? define(v) : module.new_id(), spv::Op::OpFunctionCall, type_of(v), operands);
+}
+
+Expr call(Code& c, Id function, Type result, std::initializer_list<Expr> arguments) {
+  std::vector<uint32_t> operands{function};
+  for (const Expr& a : arguments) operands.push_back(a.id);
+  const Id id = c.module.new_id();
+  c.op_as(id, spv::Op::OpFunctionCall, c.types[result], operands);
+  return {&c, id, result};
+}
+
+void Emitter::refuse(ir::Value v, std::string what, std::string hint) {
+  if (error) return;
+  std::string name = ir::info(f[v].op).name;
+  if (name.ends_with('_')) name.pop_back();
+  error = Error{ErrorKind::unsupported, std::move(what), fmt::format("pc {:#x}: {}", f[v].pc, name),
+                std::move(hint)};
+}
+
+Id Emitter::load_builtin(Code& c, spv::BuiltIn b, Id type) {
+  Id& variable = builtins_[static_cast<uint32_t>(b)];
+  if (variable == 0) {
+    variable = module.variable(module.type_pointer(spv::StorageClass::Input, type), spv::StorageClass::Input);
+    module.decorate(variable, spv::Decoration::BuiltIn, {static_cast<uint32_t>(b)});
+  }
+  return c.op(spv::Op::OpLoad, type, {variable});
+}
+
+Expr Emitter::load_push(Code& c, uint32_t byte_offset) {
+  constexpr std::array<uint32_t, 9> offsets{0, 8, 16, 24, 32, 40, 48, 52, 56};
+  const Id u64 = types[Type::i64], u32 = types[Type::i32];
+  if (push_ == 0) {
+    const std::array<Id, 9> members{u64, u64, u64, u64, u64, u64, u32, u32, u32};
+    const Id block = module.new_struct(members);
+    module.decorate(block, spv::Decoration::Block);
+    for (uint32_t i = 0; i < offsets.size(); ++i)
+      module.decorate_member(block, i, spv::Decoration::Offset, {offsets[i]});
+    push_ = module.variable(module.type_pointer(spv::StorageClass::PushConstant, block),
+                            spv::StorageClass::PushConstant);
+  }
+  uint32_t member = 0;
+  while (offsets[member] != byte_offset) ++member;
+  const Type t = member < 6 ? Type::i64 : Type::i32;
+  const Id pointer = c.op(spv::Op::OpAccessChain, module.type_pointer(spv::StorageClass::PushConstant, types[t]),
+                          {push_, module.u32(member)});
+  return c.expr(c.op(spv::Op::OpLoad, types[t], {pointer}), t);
+}
+
+uint32_t Emitter::lds_bytes() const {
+  const uint32_t bytes = f.lds_bytes + options.dynamic_lds_bytes;
+  return (bytes + 7) & ~7u;
+}
+
+Id Emitter::lds() {
+  if (lds_ == 0) {
+    const uint32_t unit = wide_lds_ ? 8 : 4;
+    const Id array = module.type_array(types[wide_lds_ ? Type::i64 : Type::i32], std::max(1u, lds_bytes() / unit), 0);
+    lds_ = module.variable(module.type_pointer(spv::StorageClass::Workgroup, array), spv::StorageClass::Workgroup);
+  }
+  return lds_;
+}
+
+Id Emitter::scratch() {
+  if (scratch_ == 0) {
+    const Id array = module.type_array(types[Type::i32], std::max(1u, (f.scratch_bytes + 3) / 4), 0);
+    scratch_ = module.variable(module.type_pointer(spv::StorageClass::Private, array), spv::StorageClass::Private);
+  }
+  return scratch_;
+}
+
+void Emitter::write(ir::Value v) {
+  static const HandlerTable table = [] {
+    HandlerTable t{};
+    for (auto add : {add_integer_handlers, add_bit_handlers, add_float_handlers, add_float_special_handlers,
+                     add_convert_handlers, add_memory_handlers, add_atomic_handlers, add_lane_handlers})
+      add(t);
+    return t;
+  }();
+  if (const Handler h = table[index_of(f[v].op)])
+    h(*this, v);
+  else
+    refuse(v, "operation has no SPIR-V form", "lower waves and buffers first");
+}
+
+} // namespace lanewise::spirv

@@ -1,0 +1,147 @@
+#include "spirv/memory_access.hpp"
+
+#include "container/guest_abi.hpp"
+
+namespace lanewise::spirv {
+
+using ir::MemoryAccess;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+using Part = std::function<Id(Code&)>;
+
+/// if (condition) yes() else no(); the values meet in a phi. An empty `no` gives zeros.
+Id choose(Code& c, Expr condition, Id type, bool has_value, const Part& yes, const Part& no) {
+  ModuleBuilder& m = c.module;
+  const Id then = m.new_id(), otherwise = no ? m.new_id() : 0, merge = m.new_id(), before = c.block;
+  c.selection(merge);
+  c.branch_if(condition.id, then, no ? otherwise : merge);
+  c.start(then);
+  const Id a = yes(c), from_a = c.block;
+  c.branch(merge);
+  Id b = has_value && !no ? m.null(type) : 0, from_b = before;
+  if (no) {
+    c.start(otherwise);
+    b = no(c);
+    from_b = c.block;
+    c.branch(merge);
+  }
+  c.start(merge);
+  return has_value ? c.phi(type, {a, from_a, b, from_b}) : 0;
+}
+
+struct Frame {
+  Emitter& e;
+  MemoryAccess access;
+  Type type;
+  unsigned components;
+  Id result_type;
+  bool has_value;
+  AccessBody body;
+  std::span<const Expr> data;
+
+  Id at(Code& c, Space space, Expr address) const {
+    return body({e, c, space, address, data, access, type, components});
+  }
+
+  /// Which memory a flat address means is in its high half.
+  Id flat(Code& c, Expr address) const {
+    const Expr high = resize(address >> 32, Type::i32), low = resize(address, Type::i32);
+    const Part global = [&](Code& k) { return at(k, Space::global, address); };
+    const Part scratch = [&](Code& k) {
+      if (e.f.scratch_bytes == 0) return global(k);
+      return choose(k, high == guest_abi::private_aperture_hi, result_type, has_value,
+                    [&](Code& p) { return at(p, Space::scratch, low); }, global);
+    };
+    if (e.lds_bytes() == 0) return scratch(c);
+    return choose(c, high == guest_abi::shared_aperture_hi, result_type, has_value,
+                  [&](Code& p) { return at(p, Space::lds, low); }, scratch);
+  }
+
+  Id anywhere(Code& c, Expr address) const {
+    return access.space == Space::flat ? flat(c, address) : at(c, access.space, address);
+  }
+};
+
+} // namespace
+
+void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, AccessBody body) {
+  const ir::Inst& inst = e.f[v];
+  const auto operands = e.f.operands(v);
+  const auto data = operands.subspan(2);
+  const MemoryAccess access = MemoryAccess::unpack(inst.imm);
+  const bool has_value = inst.type != Type::none;
+  const Type type = has_value ? inst.type : e.f[data[0]].type;
+  const unsigned components = has_value ? inst.components : static_cast<unsigned>(data.size());
+  // A 64-bit address that was put together just now goes in as its halves.
+  const bool halves = e.f[operands[0]].op == ir::Op::pack64;
+
+  std::vector<Type> types;
+  std::vector<Id> arguments;
+  const auto pass = [&](Value o) {
+    types.push_back(e.f[o].type);
+    arguments.push_back(e.id(o));
+  };
+  if (ask_active) pass(operands[1]);
+  if (halves) {
+    pass(e.f.operand(operands[0], 0));
+    pass(e.f.operand(operands[0], 1));
+  } else {
+    pass(operands[0]);
+  }
+  for (const Value d : data) pass(d);
+
+  MemoryAccess id = access; // what makes two helpers differ
+  id.align = std::max(access.align, access.bytes);
+  id.invariant = false;
+  const uint64_t variant = (id.pack() & 0x3fff'ffff) | uint64_t{ask_active} << 30 | uint64_t{halves} << 31 |
+                           static_cast<uint64_t>(type) << 32 | uint64_t{components} << 36 |
+                           uint64_t{has_value} << 44;
+  const Id result_type = e.type_of(v);
+  const auto whole = [&](Code& c, std::span<const Expr> x) {
+    const size_t at = ask_active ? 1 : 0;
+    Expr address = x[at];
+    if (halves) {
+      const Id pair = c.op(spv::Op::OpCompositeConstruct, c.types.tuple(Type::i32, 2), {x[at].id, x[at + 1].id});
+      address = c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
+    }
+    const Frame frame{e, access, type, components, result_type, has_value, body, x.subspan(at + (halves ? 2 : 1))};
+    Id result = 0;
+    if (ask_active)
+      result = choose(c, x[0], result_type, has_value, [&](Code& k) { return frame.anywhere(k, address); }, {});
+    else
+      result = frame.anywhere(c, address);
+    return c.expr(result, type);
+  };
+  const Id function = e.helpers.get({static_cast<uint8_t>(kind), variant}, ir::info(inst.op).name, result_type,
+                                    types, whole);
+  e.make_call(v, function, arguments);
+}
+
+Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus) {
+  const bool lds = space == Space::lds;
+  const Id array = lds ? e.lds() : e.scratch();
+  const uint32_t words = (lds ? e.lds_bytes() : e.f.scratch_bytes + 3) / 4;
+  if (plus != 0) index = index + plus;
+  const Id inside = c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(1u, words) - 1)});
+  const auto storage = lds ? spv::StorageClass::Workgroup : spv::StorageClass::Private;
+  return c.op(spv::Op::OpAccessChain, c.module.type_pointer(storage, c.types[Type::i32]), {array, inside});
+}
+
+Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address) {
+  const Expr index = byte_address >> 3;
+  const Id inside =
+      c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(8u, e.lds_bytes()) / 8 - 1)});
+  return c.op(spv::Op::OpAccessChain, c.module.type_pointer(spv::StorageClass::Workgroup, c.types[Type::i64]),
+              {e.lds(), inside});
+}
+
+Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee) {
+  const Id pointer = e.module.type_pointer(spv::StorageClass::PhysicalStorageBuffer, pointee);
+  return c.op(spv::Op::OpConvertUToPtr, pointer, {address.id});
+}
+
+} // namespace lanewise::spirv

@@ -1,0 +1,325 @@
+#include "spirv/wave_lowering.hpp"
+
+#include <fmt/format.h>
+
+#include "container/guest_abi.hpp"
+#include "spirv/lane_ops.hpp"
+#include "support/limits.hpp"
+
+namespace lanewise::spirv {
+namespace {
+
+using ir::Block;
+using ir::Builder;
+using ir::Function;
+using ir::Input;
+using ir::MemoryAccess;
+using ir::Op;
+using ir::OpKind;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+constexpr std::array dimensions{0u, 1u, 2u};
+
+class Lowering {
+ public:
+  Lowering(const Function& from, const LoweringOptions& o)
+      : f_(from), o_(o), out_(from.wave_size), b_(out_), lanes_(out_, o.seating, b_), first_(from.value_count(), none) {}
+
+  Expected<Function> run() {
+    out_.name = f_.name;
+    out_.lds_bytes = f_.lds_bytes;
+    scratch_stride_ = (f_.scratch_bytes + 15) & ~15u;
+    out_.scratch_bytes = scratch_stride_ * copies();
+    out_.blocks.resize(f_.blocks.size());
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      const auto& from = f_.blocks[b];
+      auto& to = out_.blocks[b];
+      to.predecessors = from.predecessors;
+      to.successors = from.successors;
+      to.successor_count = from.successor_count;
+      to.pc = from.pc;
+    }
+    for (const Block b : order()) {
+      b_.block = b;
+      for (const Value v : f_[b].instructions)
+        if (auto ok = lower(v); !ok) return std::unexpected(ok.error());
+    }
+    finish_phis();
+    auto& entry = out_.blocks[0].instructions;
+    entry.insert(entry.begin(), lanes_.prologue().begin(), lanes_.prologue().end());
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr uint32_t none = ~0u;
+
+  [[nodiscard]] unsigned copies() const { return o_.seating.copies(); }
+  [[nodiscard]] const Seating& seating() const { return o_.seating; }
+
+  /// Definitions before uses: blocks in reverse post-order.
+  [[nodiscard]] std::vector<Block> order() const;
+
+  // -- values ---------------------------------------------------------------------------------------------------------
+  [[nodiscard]] Copies all(Value v) {
+    if (f_.is_constant(v) && first_[v.index] == none) set(v, {out_.constant(f_[v].type, f_[v].imm)});
+    const uint32_t n = f_[v].uniform ? 1 : copies();
+    return {pool_.data() + first_[v.index], n};
+  }
+  [[nodiscard]] Value get(Value v, unsigned copy) {
+    const Copies c = all(v);
+    return c.size() == 1 ? c[0] : c[copy];
+  }
+  [[nodiscard]] std::vector<Value> copied(Value v) {
+    const Copies c = all(v);
+    return {c.begin(), c.end()};
+  }
+  void set(Value v, std::initializer_list<Value> values) { set(v, std::span(values.begin(), values.size())); }
+  void set(Value v, std::span<const Value> values) {
+    first_[v.index] = static_cast<uint32_t>(pool_.size());
+    pool_.insert(pool_.end(), values.begin(), values.end());
+  }
+  /// make(copy) for each copy of v, or once if it is uniform.
+  template <class F> void each(Value v, F make) {
+    std::vector<Value> made;
+    const unsigned n = f_[v].uniform ? 1 : copies();
+    for (unsigned c = 0; c < n; ++c) made.push_back(make(c));
+    set(v, made);
+  }
+
+  Expected<void> lower(Value v);
+  void lower_plain(Value v);
+  void lower_memory(Value v);
+  void lower_phi(Value v);
+  void lower_input(Value v);
+  void finish_phis();
+  [[nodiscard]] std::vector<Value> operands(Value v, unsigned copy) {
+    std::vector<Value> list;
+    for (const Value o : f_.operands(v)) list.push_back(get(o, copy));
+    return list;
+  }
+  [[nodiscard]] Value scratch_address(Value address, Space space, unsigned copy);
+  [[nodiscard]] Value flat_id(unsigned copy);
+  [[nodiscard]] Value local_id(unsigned dimension, unsigned copy);
+  [[nodiscard]] Value initial_exec(unsigned copy);
+  [[nodiscard]] Value inside_grid(unsigned dimension, unsigned copy);
+  [[nodiscard]] Value divided(Value small, uint32_t by);
+
+  const Function& f_;
+  const LoweringOptions& o_;
+  Function out_;
+  Builder b_;
+  LaneOps lanes_;
+  std::vector<uint32_t> first_; ///< of each old value: where its copies start in the pool
+  std::vector<Value> pool_;
+  uint32_t scratch_stride_ = 0;
+  std::array<Value, 3> grid_{};
+};
+
+std::vector<Block> Lowering::order() const {
+  struct Frame {
+    Block block;
+    unsigned next;
+  };
+  std::vector<Block> post;
+  std::vector<bool> seen(f_.blocks.size());
+  std::vector<Frame> stack{{Block{0}, 0}};
+  seen[0] = true;
+  while (!stack.empty()) {
+    Frame& top = stack.back();
+    const auto& b = f_[top.block];
+    if (top.next == b.successor_count) {
+      post.push_back(top.block);
+      stack.pop_back();
+    } else if (const Block s = b.successors[top.next++]; !seen[s.index]) {
+      seen[s.index] = true;
+      stack.push_back({s, 0});
+    }
+  }
+  return {post.rbegin(), post.rend()};
+}
+
+// -- families ---------------------------------------------------------------------------------------------------------
+
+Expected<void> Lowering::lower(Value v) {
+  const ir::Inst& inst = f_[v];
+  b_.pc = inst.pc;
+  const auto operand = [&](unsigned i) { return f_.operand(v, i); };
+  switch (inst.op) {
+  case Op::phi: lower_phi(v); return {};
+  case Op::input: lower_input(v); return {};
+  case Op::lane_id: each(v, [&](unsigned c) { return lanes_.lane(c); }); return {};
+  case Op::ballot: set(v, {lanes_.ballot(copied(operand(0)))}); return {};
+  case Op::any: set(v, {lanes_.any(copied(operand(0)))}); return {};
+  case Op::lane_bit: each(v, [&](unsigned c) { return lanes_.lane_bit(get(operand(0), c), c); }); return {};
+  case Op::mbcnt: each(v, [&](unsigned c) { return lanes_.mbcnt(get(operand(0), c), inst.imm != 0, c); }); return {};
+  case Op::read_lane: set(v, {lanes_.read_lane(copied(operand(0)), get(operand(1), 0))}); return {};
+  case Op::read_first: set(v, {lanes_.read_first(copied(operand(0)), copied(operand(1)))}); return {};
+  case Op::permute: {
+    const auto source = copied(operand(0));
+    each(v, [&](unsigned c) { return lanes_.permute(source, get(operand(1), c)); });
+    return {};
+  }
+  case Op::push: set(v, lanes_.push(copied(operand(0)), copied(operand(1)), copied(operand(2)))); return {};
+  case Op::dpp: {
+    const auto source = copied(operand(0));
+    each(v, [&](unsigned c) { return lanes_.dpp(source, ir::LanePattern::unpack(inst.imm), c); });
+    return {};
+  }
+  case Op::buffer_load:
+  case Op::buffer_store:
+  case Op::buffer_atomic:
+    return fail(ErrorKind::unsupported, "buffer operation in wave lowering", fmt::format("pc {:#x}", inst.pc),
+                "run lower_buffers first");
+  default: break;
+  }
+  switch (ir::info(inst.op).kind) {
+  case OpKind::load:
+  case OpKind::store:
+  case OpKind::atomic: lower_memory(v); break;
+  case OpKind::end:
+  case OpKind::effect:
+    set(v, {out_.append(b_.block, inst.op, operands(v, 0), inst.type, inst.imm, inst.components, inst.pc)});
+    break;
+  default: lower_plain(v);
+  }
+  return {};
+}
+
+void Lowering::lower_plain(Value v) {
+  const ir::Inst& inst = f_[v];
+  each(v, [&](unsigned c) { return b_.emit(inst.op, operands(v, c), inst.type, inst.imm, inst.components); });
+}
+
+void Lowering::lower_memory(Value v) {
+  const ir::Inst& inst = f_[v];
+  const Space space = MemoryAccess::unpack(inst.imm).space;
+  const bool private_memory = scratch_stride_ != 0 && (space == Space::scratch || space == Space::flat);
+  bool once = inst.uniform && ir::info(inst.op).kind != OpKind::atomic && !private_memory;
+  for (const Value o : f_.operands(v)) once = once && f_[o].uniform;
+  std::vector<Value> made;
+  for (unsigned c = 0; c < (once ? 1 : copies()); ++c) {
+    auto list = operands(v, c);
+    if (private_memory) list[0] = scratch_address(list[0], space, c);
+    made.push_back(b_.emit(inst.op, list, inst.type, inst.imm, inst.components));
+  }
+  if (inst.uniform) made.resize(1);
+  set(v, made);
+}
+
+/// Each copy has its own piece of the invocation's scratch.
+Value Lowering::scratch_address(Value address, Space space, unsigned copy) {
+  if (copy == 0) return address;
+  const uint32_t offset = copy * scratch_stride_;
+  if (space == Space::scratch) return b_.add(address, b_.i32(offset));
+  const Value is_private = b_.eq(b_.hi32(address), b_.i32(guest_abi::private_aperture_hi));
+  return b_.select(is_private, b_.add(address, b_.i64(offset)), address);
+}
+
+void Lowering::lower_phi(Value v) {
+  each(v, [&](unsigned) { return out_.append(b_.block, Op::phi, {}, f_[v].type, 0, 1, f_[v].pc); });
+}
+
+void Lowering::finish_phis() {
+  std::vector<Value> incoming;
+  for (const auto& block : f_.blocks)
+    for (const Value v : block.instructions) {
+      if (f_[v].op != Op::phi || first_[v.index] == none) continue;
+      const Copies phis = all(v);
+      for (unsigned c = 0; c < phis.size(); ++c) {
+        incoming.clear();
+        for (const Value o : f_.operands(v)) {
+          // An operand from an unreachable block was never lowered.
+          const bool known = f_.is_constant(o) || first_[o.index] != none;
+          incoming.push_back(known ? get(o, c) : out_.constant(f_[v].type, 0));
+        }
+        out_.set_operands(all(v)[c], incoming);
+      }
+    }
+}
+
+// -- inputs -------------------------------------------------------------------------------------------------------------
+
+void Lowering::lower_input(Value v) {
+  const auto which = static_cast<Input>(f_[v].imm);
+  switch (which) {
+  case Input::wave_in_group: set(v, {lanes_.wave()}); break;
+  case Input::local_id_x:
+  case Input::local_id_y:
+  case Input::local_id_z: {
+    const unsigned d = static_cast<unsigned>(which) - static_cast<unsigned>(Input::local_id_x);
+    each(v, [&](unsigned c) { return local_id(d, c); });
+    break;
+  }
+  case Input::initial_exec: each(v, [&](unsigned c) { return initial_exec(c); }); break;
+  default: set(v, {b_.input(which)});
+  }
+}
+
+/// Number of the work-item in its workgroup.
+Value Lowering::flat_id(unsigned copy) {
+  Builder& e = lanes_.prologue_builder();
+  return e.add(e.mul(lanes_.wave(), e.i32(seating().wave_size)), lanes_.lane(copy));
+}
+
+/// small / by for small < 2048 and by <= 1024: the error of the rounded-up reciprocal stays below 1 / by.
+Value Lowering::divided(Value small, uint32_t by) {
+  Builder& e = lanes_.prologue_builder();
+  if ((by & (by - 1)) == 0) return e.lshr(small, e.i32(static_cast<uint32_t>(std::countr_zero(by))));
+  constexpr uint32_t shift = 21;
+  return e.lshr(e.mul(small, e.i32((1u << shift) / by + 1)), e.i32(shift));
+}
+
+Value Lowering::local_id(unsigned dimension, unsigned copy) {
+  Builder& e = lanes_.prologue_builder();
+  const auto& size = seating().workgroup;
+  Value rest = flat_id(copy);
+  for (unsigned d = 0; d < dimension; ++d) rest = divided(rest, size[d]);
+  const bool last = dimension == 2 || (dimension == 1 && size[2] == 1) ||
+                    (dimension == 0 && size[1] == 1 && size[2] == 1);
+  if (size[dimension] == 1) return e.i32(0);
+  if (last) return rest;
+  if ((size[dimension] & (size[dimension] - 1)) == 0) return e.and_(rest, e.i32(size[dimension] - 1));
+  return e.sub(rest, e.mul(divided(rest, size[dimension]), e.i32(size[dimension])));
+}
+
+/// Lanes behind the last work-item are off, and at the border of the grid those beyond it.
+Value Lowering::initial_exec(unsigned copy) {
+  Builder& e = lanes_.prologue_builder();
+  Value on = e.u1(true);
+  if (seating().items() % seating().wave_size != 0) on = e.ult(flat_id(copy), e.i32(seating().items()));
+  if (!o_.partial_workgroups) return on;
+  for (const unsigned d : dimensions) on = e.and_(on, inside_grid(d, copy));
+  return on;
+}
+
+/// The grid's size stands in the dispatch packet.
+Value Lowering::inside_grid(unsigned dimension, unsigned copy) {
+  Builder& e = lanes_.prologue_builder();
+  constexpr std::array offsets{guest_abi::packet::grid_size_x, guest_abi::packet::grid_size_y,
+                               guest_abi::packet::grid_size_z};
+  const uint32_t size = seating().workgroup[dimension];
+  if (!grid_[dimension]) {
+    const Value at = e.add(e.input(Input::dispatch_ptr), e.i64(offsets[dimension]));
+    const Value whole = e.load(Type::i32, at, e.u1(true), {.invariant = true});
+    const auto group = static_cast<Input>(static_cast<unsigned>(Input::workgroup_id_x) + dimension);
+    grid_[dimension] = e.sub(whole, e.mul(e.input(group), e.i32(size)));
+  }
+  return e.ult(local_id(dimension, copy), grid_[dimension]);
+}
+
+} // namespace
+
+Expected<Function> lower_waves(const Function& f, const LoweringOptions& options) {
+  if (auto ok = check(options.seating); !ok) return std::unexpected(ok.error());
+  if (options.seating.wave_size != f.wave_size)
+    return fail(ErrorKind::call, fmt::format("seating for waves of {} lanes, program for {}",
+                                             options.seating.wave_size, f.wave_size));
+  if (uint64_t{f.value_count()} * options.seating.copies() > limits::max_ir_values)
+    return fail(ErrorKind::limit, "program grows beyond max_ir_values when waves are folded", f.name,
+                "use a wider subgroup");
+  return Lowering(f, options).run();
+}
+
+} // namespace lanewise::spirv
