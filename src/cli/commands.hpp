@@ -14,10 +14,13 @@ using AddCommand = void (*)(CLI::App&, int& status);
 
 void add_compare(CLI::App& app, int& status);
 void add_dis(CLI::App& app, int& status);
+void add_run(CLI::App& app, int& status);
 void add_v3d(CLI::App& app, int& status);
 
+/// In the order of the help text.
 inline constexpr AddCommand commands[]{
     add_dis,
+    add_run,
     add_compare,
     add_v3d,
 };
