@@ -8,15 +8,19 @@ class Command;
 
 using AddCommand = void (*)(Command&, int& status);
 
+void add_cfg(Command& root, int& status);
 void add_compare(Command& root, int& status);
 void add_dis(Command& root, int& status);
 void add_ir(Command& root, int& status);
+void add_run(Command& root, int& status);
 void add_v3d(Command& root, int& status);
 
 /// In the order of the help text.
 inline constexpr AddCommand commands[]{
     add_dis,
+    add_cfg,
     add_ir,
+    add_run,
     add_compare,
     add_v3d,
 };

@@ -38,7 +38,6 @@ struct Launch {
   const container::Kernel* kernel = nullptr;       ///< one of binary->kernels
   std::array<uint32_t, 3> grid{1, 1, 1};           ///< work-items
   std::array<uint32_t, 3> block{1, 1, 1};          ///< work-items of a workgroup
-  unsigned dimensions = 1;                         ///< what get_work_dim() says
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments; ///< explicit ones, in the kernel's order
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/guest_abi.hpp"
+#include "container/kernarg.hpp"
 #include "spirv/abi.hpp"
 #include "support/limits.hpp"
 
@@ -27,21 +28,9 @@ void put(std::vector<uint8_t>& bytes, size_t offset, T value, size_t size = size
   std::memcpy(&bytes[offset], &value, size);
 }
 
-/// Hidden arguments (LLVM AMDGPU usage, "Code Object V5 Metadata") that do not depend on addresses.
-uint64_t hidden_value(std::string_view kind, const Launch& launch) {
-  const unsigned dimension = kind.empty() ? 0 : static_cast<unsigned>(kind.back() - 'x');
-  auto is = [&](std::string_view stem) {
-    return kind.size() == stem.size() + 1 && kind.starts_with(stem) && dimension < 3;
-  };
-  if (is("hidden_block_count_")) return launch.grid[dimension] / launch.block[dimension];
-  if (is("hidden_group_size_")) return launch.block[dimension];
-  if (is("hidden_remainder_")) return launch.grid[dimension] % launch.block[dimension];
-  if (kind == "hidden_grid_dims") return launch.dimensions;
-  if (kind == "hidden_dynamic_lds_size")
-    return lds_bytes(launch) - launch.kernel->descriptor.group_segment_fixed_size;
-  if (kind == "hidden_private_base") return guest_abi::private_aperture_hi;
-  if (kind == "hidden_shared_base") return guest_abi::shared_aperture_hi;
-  return 0;
+/// What get_work_dim() says.
+unsigned used_dimensions(const Launch& l) {
+  return l.grid[2] > 1 || l.block[2] > 1 ? 3 : l.grid[1] > 1 || l.block[1] > 1 ? 2 : 1;
 }
 
 } // namespace
@@ -63,9 +52,7 @@ Expected<LaunchMemory> LaunchMemory::plan(const Launch& launch) {
   for (const auto& s : launch.binary->segments)
     std::ranges::copy(s.bytes,
                       m.regions_[image].contents.begin() + static_cast<std::ptrdiff_t>(s.address - low));
-  size_t kernarg_bytes = launch.kernel->descriptor.kernarg_size;
-  for (const auto& a : launch.kernel->arguments)
-    kernarg_bytes = std::max<size_t>(kernarg_bytes, size_t{a.offset} + a.size);
+  size_t kernarg_bytes = container::kernarg_bytes(*launch.kernel);
   if (!launch.kernel->has_metadata)
     for (const auto& a : launch.arguments) kernarg_bytes += std::max<size_t>(8, a.value.size()) + 8;
   m.regions_[kernarg] = {"kernel arguments", std::vector<uint8_t>(kernarg_bytes), false};
@@ -80,7 +67,7 @@ Expected<LaunchMemory> LaunchMemory::plan(const Launch& launch) {
   return m;
 }
 
-void LaunchMemory::place(const Launch& launch, std::span<const uint64_t> addresses) {
+Expected<void> LaunchMemory::place(const Launch& launch, std::span<const uint64_t> addresses) {
   addresses_.assign(addresses.begin(), addresses.end());
   const container::Kernel& kernel = *launch.kernel;
 
@@ -110,17 +97,16 @@ void LaunchMemory::place(const Launch& launch, std::span<const uint64_t> address
       break;
     }
   }
-  for (const auto& a : kernel.arguments) {
-    if (!a.hidden()) continue;
-    uint64_t value = hidden_value(a.value_kind, launch);
-    if (a.value_kind == "hidden_printf_buffer") value = addresses_[printf];
-    if (a.value_kind == "hidden_queue_ptr") value = addresses_[queue];
-    put(bytes, a.offset, value, a.size);
-  }
+  const uint32_t dynamic_lds = lds_bytes(launch) - kernel.descriptor.group_segment_fixed_size;
+  auto filled = container::fill_hidden_arguments(
+      kernel, {launch.grid, launch.block, {}, dynamic_lds, addresses_[queue]}, bytes);
+  if (!filled) return filled;
+  for (const auto& a : kernel.arguments)
+    if (a.value_kind == "hidden_printf_buffer") put(bytes, a.offset, addresses_[printf], a.size);
 
   std::vector<uint8_t>& p = regions_[packet].contents;
   put(p, 0, packet_header);
-  put(p, guest_abi::packet::setup, static_cast<uint16_t>(launch.dimensions));
+  put(p, guest_abi::packet::setup, static_cast<uint16_t>(used_dimensions(launch)));
   for (unsigned i = 0; i < 3; ++i) {
     put(p, guest_abi::packet::workgroup_size_x + 2 * i, static_cast<uint16_t>(launch.block[i]));
     put(p, guest_abi::packet::grid_size_x + 4 * i, launch.grid[i]);
@@ -140,6 +126,7 @@ void LaunchMemory::place(const Launch& launch, std::span<const uint64_t> address
     std::memcpy(&value, &i[at], 8);
     put(i, at, value + image_base());
   }
+  return {};
 }
 
 } // namespace lanewise::runtime

@@ -31,8 +31,9 @@ class LaunchMemory {
   [[nodiscard]] std::span<Region> regions() { return regions_; }
   [[nodiscard]] std::span<const Region> regions() const { return regions_; }
   /// Says where each region lies (16-byte aligned, none at 0) and fills in what depends on it: kernel
-  /// arguments, hidden arguments, the packet, relocated words of the image.
-  void place(const Launch& launch, std::span<const uint64_t> addresses);
+  /// arguments, hidden arguments, the packet, relocated words of the image. Errors as
+  /// container::fill_hidden_arguments.
+  [[nodiscard]] Expected<void> place(const Launch& launch, std::span<const uint64_t> addresses);
   [[nodiscard]] uint64_t address(size_t region) const { return addresses_[region]; }
   /// Where virtual address 0 of the image lies (may be below the region, modulo 2^64).
   [[nodiscard]] uint64_t image_base() const { return addresses_[image] - image_start_; }

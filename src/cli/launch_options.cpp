@@ -1,0 +1,77 @@
+#include "cli/launch_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace lanewise::cli {
+
+void add_launch_options(CLI::App& command, LaunchOptions& options) {
+  add_input(command, options.input);
+  command.add_option("--kernel", options.kernel, "Kernel to run; may be left out if the file has only one");
+  command.add_option("--grid", options.grid, "Work-items, X[,Y[,Z]]");
+  command.add_option(
+      "--block", options.block,
+      "Work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else up to 256");
+  // One value each: a list such as x:u32[3]=1,2,3 is not several arguments.
+  command
+      .add_option("--arg", options.arguments,
+                  "Next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED, 7u, -3, 2.0f, 0x1f, {1,2}, "
+                  "local:BYTES, null, &NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_device_options(CLI::App& command, LaunchOptions& options) {
+  command.add_option("--device", options.device, "Vulkan device: its number or a part of its name");
+  command.add_option("--wave", options.wave, "Seating of waves on Vulkan: auto, native or folded")
+      ->capture_default_str();
+  command.add_flag("--validation", options.validation,
+                   "Load the Vulkan validation layers; what they say is an error");
+}
+
+Expected<WaveSeating> parse_seating(const std::string& text) {
+  if (text == "auto") return WaveSeating::automatic;
+  if (text == "native") return WaveSeating::native;
+  if (text == "folded") return WaveSeating::folded;
+  return fail(ErrorKind::call, fmt::format("--wave '{}' is not auto, native or folded", text));
+}
+
+Expected<LoadedLaunch> load_launch(const LaunchOptions& options, std::optional<uint32_t> default_grid) {
+  auto binary = load_input(options.input);
+  if (!binary) return std::unexpected(binary.error());
+  LoadedLaunch loaded;
+  loaded.binary = std::make_unique<container::ShaderBinary>(std::move(*binary));
+  auto kernel = pick_kernel(*loaded.binary, options.kernel);
+  if (!kernel) return std::unexpected(kernel.error());
+  runtime::Launch& launch = loaded.launch;
+  unsigned dimensions = 1;
+  launch.binary = loaded.binary.get();
+  launch.kernel = *kernel;
+
+  if (!options.grid.empty()) {
+    auto grid = parse_extent(options.grid, "--grid");
+    if (!grid) return std::unexpected(grid.error());
+    launch.grid = grid->size;
+    dimensions = grid->dimensions;
+  } else if (!default_grid) {
+    return fail(ErrorKind::call, "--grid is missing", {}, "it counts work-items");
+  }
+  if (!options.block.empty()) {
+    auto block = parse_extent(options.block, "--block");
+    if (!block) return std::unexpected(block.error());
+    launch.block = block->size;
+  }
+  if (options.grid.empty() && launch.kernel->required_workgroup_size) {
+    for (unsigned i = 0; i < 3; ++i)
+      launch.grid[i] = (*launch.kernel->required_workgroup_size)[i] * (i == 0 ? 2 : 1);
+  } else if (options.grid.empty()) {
+    launch.grid = {*default_grid, 1, 1};
+  }
+  if (options.block.empty()) launch.block = runtime::default_block(*launch.kernel, launch.grid, dimensions);
+  for (const std::string& text : options.arguments)
+    if (auto ok = add_argument(launch, text); !ok) return std::unexpected(ok.error());
+  return loaded;
+}
+
+} // namespace lanewise::cli

@@ -1,0 +1,155 @@
+// lanewise run: one dispatch of one kernel, on the emulator, the IR interpreter or Vulkan.
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/launch_options.hpp"
+#include "cli/outputs.hpp"
+#include "runtime/execute.hpp"
+
+namespace lanewise::cli {
+
+namespace {
+
+struct RunOptions {
+  LaunchOptions launch;
+  std::string on = "emulator";
+  std::vector<std::string> prints, saves, pngs;
+  bool time = false, json = false;
+  runtime::ExecuteOptions execute;
+  double seconds = 60;
+};
+
+struct Outcome {
+  runtime::RunReport run;
+  std::string executor;
+};
+
+Expected<Outcome> execute(runtime::Launch& launch, const RunOptions& options) {
+  if (auto ok = runtime::check_launch(launch); !ok) return std::unexpected(ok.error());
+  Expected<runtime::RunReport> report;
+  if (options.on == "emulator")
+    report = runtime::run_on_emulator(launch, options.execute);
+  else if (options.on == "interpreter")
+    report = runtime::run_on_interpreter(launch, options.execute);
+  else
+    return fail(ErrorKind::call, fmt::format("--on '{}' is not emulator or interpreter", options.on));
+  if (!report) return std::unexpected(report.error());
+  return Outcome{std::move(*report), options.on};
+}
+
+nlohmann::json json_elements(const runtime::Launch& launch, const Slice& slice) {
+  nlohmann::json list = nlohmann::json::array();
+  const runtime::Buffer& b = launch.buffers[slice.buffer];
+  for (size_t i = slice.begin; i < slice.end; ++i) {
+    const std::string text = runtime::element_text(b.type, b.contents, i);
+    const auto number = nlohmann::json::parse(text, nullptr, false);
+    list.push_back(number.is_discarded() ? nlohmann::json(text) : number); // nan and inf are strings
+  }
+  return list;
+}
+
+nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
+  nlohmann::json j{{"kernel", launch.kernel->name},
+                   {"on", outcome.executor},
+                   {"grid", launch.grid},
+                   {"block", launch.block},
+                   {"run_ms", outcome.run.run_ms}};
+  if (outcome.run.instructions) j["executed_instructions"] = outcome.run.instructions;
+  return j;
+}
+
+std::string time_text(const Outcome& outcome) {
+  std::string text = fmt::format("{}: run {:.3f} ms", outcome.executor, outcome.run.run_ms);
+  if (outcome.run.instructions) text += fmt::format(", {} wave instructions", outcome.run.instructions);
+  return text;
+}
+
+/// What --print, --save and --png ask for, found out before the kernel runs so that a typo costs no run.
+struct Wanted {
+  std::vector<Slice> prints;
+  std::vector<BufferOption> saves, pngs;
+};
+
+Expected<Wanted> parse_wanted(const runtime::Launch& launch, const RunOptions& options) {
+  Wanted wanted;
+  for (const auto& text : options.prints) {
+    auto slice = parse_slice(launch, text);
+    if (!slice) return std::unexpected(slice.error());
+    wanted.prints.push_back(*slice);
+  }
+  for (const auto& [texts, option, list] :
+       {std::tuple{&options.saves, "--save", &wanted.saves}, {&options.pngs, "--png", &wanted.pngs}})
+    for (const auto& text : *texts) {
+      auto parsed = parse_buffer_option(launch, text, option);
+      if (!parsed) return std::unexpected(parsed.error());
+      list->push_back(std::move(*parsed));
+    }
+  return wanted;
+}
+
+Expected<void> run(RunOptions& options) {
+  options.execute.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1000));
+  auto loaded = load_launch(options.launch);
+  if (!loaded) return std::unexpected(loaded.error());
+  runtime::Launch& launch = loaded->launch;
+  auto wanted = parse_wanted(launch, options);
+  if (!wanted) return std::unexpected(wanted.error());
+  auto outcome = execute(launch, options);
+  if (!outcome) return std::unexpected(outcome.error());
+
+  for (const auto& save : wanted->saves)
+    if (auto ok = save_buffer(launch.buffers[save.buffer], save.rest); !ok) return ok;
+  for (const auto& png : wanted->pngs)
+    if (auto ok = save_png(launch.buffers[png.buffer], png.rest); !ok) return ok;
+  if (options.json) {
+    nlohmann::json j = describe(launch, *outcome);
+    for (size_t i = 0; i < wanted->prints.size(); ++i)
+      j["print"][options.prints[i]] = json_elements(launch, wanted->prints[i]);
+    std::cout << j.dump() << '\n';
+    return {};
+  }
+  for (size_t i = 0; i < wanted->prints.size(); ++i)
+    std::cout << slice_text(launch, wanted->prints[i], options.prints[i]) << '\n';
+  if (options.time) std::cerr << time_text(*outcome) << '\n';
+  return {};
+}
+
+} // namespace
+
+void add_run(CLI::App& app, int& status) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a kernel and show what it computed");
+  add_launch_options(*command, options->launch);
+  command->add_option("--on", options->on, "emulator, interpreter or vulkan")->capture_default_str();
+  add_device_options(*command, options->launch);
+  command->add_option("--print", options->prints, "Print NAME, NAME[I] or NAME[FROM:TO] afterwards")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--save", options->saves, "Write a buffer afterwards, NAME=FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--png", options->pngs, "Write a buffer as a picture, NAME=FILE:WxH[:FORMAT]")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--threads", options->execute.threads, "Threads of the emulator; 0: all cores");
+  command->add_option("--repeat", options->execute.repeat, "Vulkan: dispatches in a row, for timing")
+      ->check(CLI::Range(1u, 100000u));
+  command->add_option("--seconds", options->seconds, "Vulkan: give up after so long")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  command->add_flag("--time", options->time, "Say on standard error how long it took");
+  command->add_flag("--json", options->json, "Print one JSON object instead");
+  command->callback([options, &status] {
+    auto ok = run(*options);
+    status = ok ? exit_done : report(ok.error());
+  });
+}
+
+} // namespace lanewise::cli
