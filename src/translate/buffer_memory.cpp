@@ -33,8 +33,8 @@ Shape buffer_shape(const Instruction& i) {
   return s;
 }
 
-/// The private segment buffer as the dispatcher sets it up: scratch belongs to the lane, so no other lane's access can
-/// meet it.
+/// The private segment buffer as the dispatcher sets it up: scratch belongs to the lane, so no other lane's
+/// access can meet it.
 bool is_scratch(const ir::Function& f, const std::array<Value, 8>& operands) {
   return f.is_constant(operands[0], guest_abi::scratch_rsrc_word0) &&
          f.is_constant(operands[1], guest_abi::scratch_rsrc_word1);

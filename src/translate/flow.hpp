@@ -31,6 +31,9 @@ class Flow {
   /// Number of a register's variable; only of registers that the program writes.
   static constexpr uint16_t no_variable = UINT16_MAX;
   [[nodiscard]] uint16_t variable(unsigned reg) const { return variable_[reg]; }
+  [[nodiscard]] bool loop_changes(uint32_t header, unsigned reg) const {
+    return variable_[reg] != no_variable && changes(header, variable_[reg]);
+  }
   [[nodiscard]] unsigned variable_count() const { return static_cast<unsigned>(registers_.size()); }
   [[nodiscard]] unsigned register_of(unsigned variable) const { return registers_[variable]; }
 

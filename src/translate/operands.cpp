@@ -71,7 +71,7 @@ Value Translator::scalar64(const Operand& o) {
 
 void Translator::set_scalar64(const Operand& o, Value v) {
   if (o.reg == reg::exec_lo && wave64()) return set_exec(b.lane_bit(v));
-  set_sgpr(o.reg, b.lo32(v));
+  set_sgpr(o.reg, low_half(v));
   if (o.reg != reg::null) set_sgpr(o.reg + 1u, b.hi32(v));
 }
 
@@ -118,10 +118,11 @@ Value Translator::strip_mask(Value m) {
   return m;
 }
 
-// -- 64-bit sums ----------------------------------------------------------------------------------------------------
+// -- 64-bit sums
+// ----------------------------------------------------------------------------------------------------
 //
-// Code adds 64 bits as add(a, b) and add_c(c, d, carry(a, b, 0)). The sum is made as one i64, and both halves become
-// halves of it, so that a pair of registers is again one value.
+// Code adds 64 bits as add(a, b) and add_c(c, d, carry(a, b, 0)). The sum is made as one i64, and both halves
+// become halves of it, so that a pair of registers is again one value.
 
 namespace {
 
@@ -132,8 +133,8 @@ bool is_half_pair(const ir::Function& f, Value lo, Value hi) {
 
 } // namespace
 
-/// `a` and `b` were added in the low half, `c` and `d` are added in the high half. Either pairing gives the same sum;
-/// take the one whose halves belong together, if there is one.
+/// `a` and `b` were added in the low half, `c` and `d` are added in the high half. Either pairing gives the
+/// same sum; take the one whose halves belong together, if there is one.
 Value Translator::sum_of_halves(Value a, Value b_, Value c, Value d) {
   const auto& f = *function_;
   if (is_half_pair(f, a, d) || is_half_pair(f, b_, c)) std::swap(c, d);
@@ -160,6 +161,12 @@ bool Translator::is_low_of(Value low, Value carry, Op op) const {
   if (f[low].op != op) return false;
   const Value p = f.operand(low, 0), q = f.operand(low, 1), r = f.operand(carry, 0), s = f.operand(carry, 1);
   return (p == r && q == s) || (op == Op::add && p == s && q == r);
+}
+
+Value Translator::low_half(Value v) {
+  const Op op = (*function_)[v].op;
+  const bool arithmetic = op == Op::add || op == Op::sub || op == Op::mul;
+  return arithmetic ? b.append(Op::lo32, std::array{v}) : b.lo32(v);
 }
 
 /// pack64(add(a, b), add_c(c, d, carry(a, b, 0)))   ->   add(pack64(a, c), pack64(b, d))

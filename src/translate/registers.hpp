@@ -17,7 +17,10 @@ inline constexpr unsigned vcc_lo = 106, vcc_hi = 107, m0 = 124, null = 125, exec
 inline constexpr unsigned scc = 128;  ///< u1, uniform
 inline constexpr unsigned exec = 129; ///< u1, per lane
 inline constexpr unsigned vgpr0 = 130;
-inline constexpr unsigned count = vgpr0 + 256;
+// Not registers, but followed like them: whether a loop loads or stores memory that other lanes see.
+inline constexpr unsigned loads = vgpr0 + 256;
+inline constexpr unsigned stores = vgpr0 + 257;
+inline constexpr unsigned count = vgpr0 + 258;
 } // namespace reg
 
 /// Calls `f(register)` for each register that an instruction may write. `vgprs` bounds relative destinations.
@@ -36,8 +39,12 @@ void for_each_written(const rdna2::Instruction& i, rdna2::WaveSize wave, F&& f) 
         f(r == reg::exec_lo || (r == reg::exec_hi && wave64) ? unsigned{reg::exec} : r);
     }
   }
-  if (row.writes_state(rdna2::State::scc)) f(reg::scc);
-  if (row.writes_state(rdna2::State::exec)) f(reg::exec);
+  if (i.encoding != rdna2::Encoding::smem && i.encoding != rdna2::Encoding::scratch) {
+    if (row.access.kind == rdna2::Access::Kind::load) f(unsigned{reg::loads});
+    if (row.access.kind > rdna2::Access::Kind::load) f(unsigned{reg::stores});
+  }
+  if (row.writes_state(rdna2::State::scc)) f(unsigned{reg::scc});
+  if (row.writes_state(rdna2::State::exec)) f(unsigned{reg::exec});
 }
 
 /// Sets of variables, all of one size, stored one behind the other.

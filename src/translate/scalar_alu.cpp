@@ -47,7 +47,7 @@ void sub_u32(Translator& t, const Instruction& i) {
 void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
   const unsigned r = i.dst[0].reg;
   if (r == 0 || r > reg::vcc_hi || !t.is_low_of(t.sgpr(r - 1), carry, op)) return;
-  t.set_sgpr(r - 1, t.b.lo32(wide));
+  t.set_sgpr(r - 1, t.low_half(wide));
 }
 
 void addc_u32(Translator& t, const Instruction& i) {

@@ -96,10 +96,13 @@ void Translator::translate_node(uint32_t node) {
   mode_ = modes_[node];
   order_ = {};
   for (const uint32_t p : flow_->predecessors(node)) {
-    if (flow_->position(p) < flow_->position(node))
+    if (flow_->position(p) < flow_->position(node)) {
       order_.unite(orders_[p]);
-    else
-      order_ = {true, true, true, true}; // a loop: what its end leaves open is not known yet
+      continue;
+    }
+    // A loop: what its end leaves open is not known yet.
+    const bool loads = flow_->loop_changes(node, reg::loads), stores = flow_->loop_changes(node, reg::stores);
+    order_.unite({loads, stores, loads, stores});
   }
   for (const Instruction& i : graph_->code.instructions(graph_->block(graph_->nodes[node]))) {
     begin_instruction(i);

@@ -114,6 +114,9 @@ class Translator {
   [[nodiscard]] Value pack16(Value lo, Value hi); ///< two i16 -> i32
   /// `pack64`, which sees through a 64-bit addition done in two steps.
   [[nodiscard]] Value pair(Value lo, Value hi);
+  /// lo32, kept as such: folding would make it arithmetic on halves, and the pair would no longer be one
+  /// value.
+  [[nodiscard]] Value low_half(Value i64);
   /// x + y + carry_in as the high half of an i64 sum, where carry_in is the carry of the low half; else none.
   [[nodiscard]] Value wide_sum(Value x, Value y, Value carry_in);
   [[nodiscard]] Value wide_difference(Value x, Value y, Value borrow_in);

@@ -160,13 +160,11 @@ void sat_pk_u8_i16(Translator& t, const Instruction& i) {
     return b.smin(b.smax(wide, b.i32(0)), b.i32(255));
   };
   const Value lo = byte(t.low16(v)), hi = byte(t.high16(v));
-  t.set_b16(i, b.trunc(b.or_(lo, b.shl(hi, b.i32(8))), Type::i16));
+  t.set_b32(i, b.or_(lo, b.shl(hi, b.i32(8))));
 }
-/// Two f16 as they are, canonical as all float results.
+/// Two f16 as they are: neither quieted nor flushed.
 void pack_f16(Translator& t, const Instruction& i) {
-  auto& b = t.b;
-  const FloatControl c = t.control(Type::f16);
-  const auto half = [&](unsigned n) { return b.bitcast(b.fcanonicalize(t.f16(i, n), c), Type::i16); };
+  const auto half = [&](unsigned n) { return t.b.bitcast(t.f16(i, n), Type::i16); };
   const Value lo = half(0), hi = half(1);
   t.set_b32(i, t.pack16(lo, hi));
 }

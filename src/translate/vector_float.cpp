@@ -29,6 +29,13 @@ void unary(Translator& t, const Instruction& i) {
   const FloatControl c = t.control(W::type);
   W::write(t, i, t.b.emit(O, {W::read(t, i, 0)}, Type::none, c.pack()));
 }
+/// The ISA's text says of these that denormals are flushed, whatever MODE says.
+template <Op O>
+void flushing(Translator& t, const Instruction& i) {
+  FloatControl c = t.control(Type::f32);
+  c.flush_in = c.flush_out = true;
+  t.set_f32(i, t.b.emit(O, {t.f32(i, 0)}, Type::none, c.pack()));
+}
 template <class W, Op O>
 void binary(Translator& t, const Instruction& i) {
   const FloatControl c = t.control(W::type);
@@ -235,19 +242,19 @@ constexpr Meaning meanings[] = {
     {v_fract_f64, unary<F64, Op::ffract>},
 
     {v_rcp_f16, unary<F16, Op::frcp>},
-    {v_rcp_f32, unary<F32, Op::frcp>},
-    {v_rcp_iflag_f32, unary<F32, Op::frcp>},
+    {v_rcp_f32, flushing<Op::frcp>},
+    {v_rcp_iflag_f32, flushing<Op::frcp>},
     {v_rcp_f64, unary<F64, Op::frcp>},
     {v_rsq_f16, unary<F16, Op::frsq>},
-    {v_rsq_f32, unary<F32, Op::frsq>},
+    {v_rsq_f32, flushing<Op::frsq>},
     {v_rsq_f64, unary<F64, Op::frsq>},
     {v_sqrt_f16, unary<F16, Op::fsqrt>},
-    {v_sqrt_f32, unary<F32, Op::fsqrt>},
+    {v_sqrt_f32, flushing<Op::fsqrt>},
     {v_sqrt_f64, unary<F64, Op::fsqrt>},
     {v_exp_f16, unary<F16, Op::fexp2>},
-    {v_exp_f32, unary<F32, Op::fexp2>},
+    {v_exp_f32, flushing<Op::fexp2>},
     {v_log_f16, unary<F16, Op::flog2>},
-    {v_log_f32, unary<F32, Op::flog2>},
+    {v_log_f32, flushing<Op::flog2>},
     {v_sin_f16, unary<F16, Op::fsin>},
     {v_sin_f32, unary<F32, Op::fsin>},
     {v_cos_f16, unary<F16, Op::fcos>},

@@ -80,13 +80,15 @@ void sum16(Translator& t, const Instruction& i) {
 // -----------------------------------------------------------------------------------------------
 
 /// The register below holds the low half of `wide`, as far as lanes that are on are concerned: name it so.
+/// Unfolded, as pack64(lo32(x), hi32(x)) is what is wanted.
 void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
   const unsigned r = i.dst[0].reg;
-  if (r != 0 && t.is_low_of(t.strip(t.vgpr(r - 1)), carry, op)) t.set_vgpr(r - 1, t.b.lo32(wide));
+  if (r != 0 && t.is_low_of(t.strip(t.vgpr(r - 1)), carry, op)) t.set_vgpr(r - 1, t.low_half(wide));
 }
 
 /// src0 + src1 (+ carry in); the carries out go to dst1, 0 in lanes that are off.
-template <bool CarryIn> void add_co(Translator& t, const Instruction& i) {
+template <bool CarryIn>
+void add_co(Translator& t, const Instruction& i) {
   auto& b = t.b;
   const Value x = t.b32(i, 0), y = t.b32(i, 1), c = CarryIn ? t.active_mask(i.src[2]) : b.u1(false);
   const Value carry = b.carry(x, y, c);
@@ -99,7 +101,8 @@ template <bool CarryIn> void add_co(Translator& t, const Instruction& i) {
   }
   t.set_mask(i.dst[1], b.and_(carry, t.active()));
 }
-template <bool BorrowIn, bool Reversed> void sub_co(Translator& t, const Instruction& i) {
+template <bool BorrowIn, bool Reversed>
+void sub_co(Translator& t, const Instruction& i) {
   auto& b = t.b;
   Value x = t.b32(i, 0), y = t.b32(i, 1);
   if (Reversed) std::swap(x, y);
@@ -158,18 +161,16 @@ void mad24(Translator& t, const Instruction& i) {
   t.set_b32(i, narrow(t, wide, Signed, true));
 }
 
+/// The flag is the carry out of the unsigned sum, the overflow of the signed one.
 template <bool Signed>
 void mad64(Translator& t, const Instruction& i) {
   auto& b = t.b;
   const Value product = b.mul(widen(t, t.b32(i, 0), Signed), widen(t, t.b32(i, 1), Signed)), z = t.b64(i, 2);
   const Value sum = b.add(product, z);
-  // Unsigned: carry out of 64 bits. Signed: the sum of 65 bits is negative or not, as its top bit says.
-  Value out = b.ult(sum, product);
-  if (Signed) {
-    const Value sign_bits = b.xor_(b.slt(product, b.i64(0)), b.slt(z, b.i64(0)));
-    out = b.xor_(sign_bits, out);
-  }
-  t.set_b64(i, sum);
+  const Value out =
+      Signed ? b.slt(b.and_(b.xor_(product, sum), b.xor_(z, sum)), b.i64(0)) : b.ult(sum, product);
+  const Value limit = Signed ? b.xor_(b.ashr(sum, b.i64(63)), b.i64(uint64_t{1} << 63)) : b.i64(~uint64_t{0});
+  t.set_b64(i, i.clamp ? b.select(out, limit, sum) : sum);
   t.set_mask(i.dst[1], b.and_(out, t.active()));
 }
 

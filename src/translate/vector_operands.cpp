@@ -154,7 +154,7 @@ void Translator::set_b32(const Instruction& i, Value v) {
 }
 
 void Translator::set_b64(const Instruction& i, Value v) {
-  set_vgpr(i.dst[0].reg, b.lo32(v));
+  set_vgpr(i.dst[0].reg, low_half(v));
   set_vgpr(i.dst[0].reg + 1u, b.hi32(v));
 }
 

@@ -132,15 +132,16 @@ void mix_f16(Translator& t, const Instruction& i) {
 // -- dot products
 // --------------------------------------------------------------------------------------------------------------
 
-/// fma(x.hi, y.hi, fma(x.lo, y.lo, z)) in f32, whose products of f16 are exact.
+/// (x.lo * y.lo + x.hi * y.hi) + z in f32, rounded twice; products of f16 are exact there. src2 has abs and
+/// neg as in VOP3.
 void dot2_f32_f16(Translator& t, const Instruction& i) {
   auto& b = t.b;
   const FloatControl c = t.control(Type::f32), in = from_f16(t);
-  Value z = b.bitcast(t.b32(i, 2), Type::f32);
-  if (i.encoding == Encoding::vop3p && i.src[2].neg) z = b.fneg(z);
+  const Value z = t.with_modifiers(b.bitcast(t.b32(i, 2), Type::f32), i.src[2]);
   const auto wide = [&](unsigned n, bool high) { return b.f2f(float_half(t, i, n, high), Type::f32, in); };
-  const Value low = b.ffma(wide(0, false), wide(1, false), z, c);
-  t.set_f32(i, b.ffma(wide(0, true), wide(1, true), low, c));
+  const Value high = b.fmul(wide(0, true), wide(1, true), c);
+  const Value products = b.ffma(wide(0, false), wide(1, false), high, c);
+  t.set_f32(i, b.fadd(products, z, c));
 }
 
 /// z plus a sum of products, saturated to 32 bits if clamp is set.
