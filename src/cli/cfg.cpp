@@ -1,12 +1,12 @@
 // lanewise cfg: the blocks of a kernel, calls inlined, with loops, dominators and what structuring adds.
 #include "cfg/irreducible.hpp"
 #include "cfg/structurize.hpp"
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
 #include "rdna2/disassembler.hpp"
 #include "translate/graph.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
@@ -65,7 +65,8 @@ Expected<Shape> shape_of(const container::ShaderBinary& binary, const Kernel& ke
   cfg::Dominators dominators = cfg::dominators(graph);
   cfg::Order order = cfg::reverse_post_order(graph);
   cfg::LoopForest loops = cfg::find_loops(graph, order, dominators);
-  return Shape{&kernel,           std::move(*code), std::move(graph), std::move(dominators),
+  return Shape{&kernel,          std::move(*code),
+               std::move(graph), std::move(dominators),
                std::move(loops), std::move(order.reverse_post)};
 }
 
@@ -89,16 +90,18 @@ std::string list_of(std::span<const uint32_t> blocks) { return fmt::format("{}",
 void print_block(std::string& out, const Shape& s, uint32_t n, bool instructions) {
   const std::string indent(2 + 2 * s.depth(n), ' ');
   const CodeBlock& b = s.block(n);
-  fmt::format_to(std::back_inserter(out), "{}{:<5} {:#08x}..{:#08x} {:>4} instructions", indent, n, b.pc, s.end(n),
-                 b.count);
+  fmt::format_to(std::back_inserter(out), "{}{:<5} {:#08x}..{:#08x} {:>4} instructions", indent, n, b.pc,
+                 s.end(n), b.count);
   const auto to = s.graph.successors(n);
   out += to.empty() ? "  ends" : fmt::format("  -> {}", list_of(to));
   if (s.is_header(n)) out += "  loop header";
-  if (s.dominators.parent[n] != cfg::none) fmt::format_to(std::back_inserter(out), "  under {}", s.dominators.parent[n]);
+  if (s.dominators.parent[n] != cfg::none)
+    fmt::format_to(std::back_inserter(out), "  under {}", s.dominators.parent[n]);
   out += '\n';
   if (!instructions) return;
   for (const auto& i : s.code.code.instructions(b))
-    fmt::format_to(std::back_inserter(out), "{}        {}\n", indent, rdna2::disassemble(i, s.code.code.wave()));
+    fmt::format_to(std::back_inserter(out), "{}        {}\n", indent,
+                   rdna2::disassemble(i, s.code.code.wave()));
 }
 
 std::string text_of(const Shape& s, bool instructions) {
@@ -143,7 +146,8 @@ class Dot {
     if (instructions_)
       for (const auto& i : s_.code.code.instructions(s_.block(n)))
         label += "\\l" + dot_quoted(rdna2::disassemble(i, s_.code.code.wave()));
-    fmt::format_to(std::back_inserter(out_), "  b{} [label=\"{}{}\"];\n", n, label, instructions_ ? "\\l" : "");
+    fmt::format_to(std::back_inserter(out_), "  b{} [label=\"{}{}\"];\n", n, label,
+                   instructions_ ? "\\l" : "");
   }
 
   /// Loops in the order of their intervals: a cluster is closed before one that it does not hold opens.
@@ -173,13 +177,14 @@ class Dot {
 nlohmann::json json_of(const Shape& s) {
   auto blocks = nlohmann::json::array();
   for (const uint32_t n : s.order) {
-    nlohmann::json row = {{"block", n},
-                          {"pc", s.block(n).pc},
-                          {"end", s.end(n)},
-                          {"instructions", s.block(n).count},
-                          {"successors", std::vector<uint32_t>(s.graph.successors(n).begin(), s.graph.successors(n).end())},
-                          {"loop_depth", s.depth(n)},
-                          {"loop_header", s.is_header(n)}};
+    nlohmann::json row = {
+        {"block", n},
+        {"pc", s.block(n).pc},
+        {"end", s.end(n)},
+        {"instructions", s.block(n).count},
+        {"successors", std::vector<uint32_t>(s.graph.successors(n).begin(), s.graph.successors(n).end())},
+        {"loop_depth", s.depth(n)},
+        {"loop_header", s.is_header(n)}};
     if (s.dominators.parent[n] != cfg::none) row["immediate_dominator"] = s.dominators.parent[n];
     blocks.push_back(std::move(row));
   }
@@ -213,15 +218,16 @@ int run(const CfgOptions& options) {
 
 } // namespace
 
-void add_cfg(CLI::App& app, int& status) {
+void add_cfg(Command& root, int& status) {
   auto options = std::make_shared<CfgOptions>();
-  CLI::App* command = app.add_subcommand("cfg", "Print a kernel's blocks, loops and dominators");
-  add_input(*command, options->input);
-  command->add_option("--kernel", options->kernels, "print only this kernel; may be repeated")->allow_extra_args(false);
-  auto* dot = command->add_flag("--dot", options->dot, "print for Graphviz, which also makes SVG: | dot -Tsvg");
-  command->add_flag("--json", options->json, "print JSON")->excludes(dot);
-  command->add_flag("--instructions", options->instructions, "with the instructions of each block");
-  command->callback([options, &status] { status = run(*options); });
+  Command command = root.add("cfg", "Print a kernel's blocks, loops and dominators");
+  add_input(command, options->input);
+  command.list("--kernel", options->kernels, "print only this kernel; may be repeated");
+  const Option dot =
+      command.flag("--dot", options->dot, "print for Graphviz, which also makes SVG: | dot -Tsvg");
+  command.flag("--json", options->json, "print JSON").excludes(dot);
+  command.flag("--instructions", options->instructions, "with the instructions of each block");
+  command.run(status, [options] { return run(*options); });
 }
 
 } // namespace lanewise::cli

@@ -1,5 +1,5 @@
-// The options of a subcommand. A thin face over CLI11, whose headers cost some twenty seconds in every file that
-// includes them; only command.cpp does.
+// The options of a subcommand. A thin face over CLI11, whose headers cost some twenty seconds in every file
+// that includes them; only command.cpp does.
 #pragma once
 
 #include <cstdint>

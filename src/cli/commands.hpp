@@ -17,12 +17,7 @@ void add_v3d(Command& root, int& status);
 
 /// In the order of the help text.
 inline constexpr AddCommand commands[]{
-    add_dis,
-    add_cfg,
-    add_ir,
-    add_run,
-    add_compare,
-    add_v3d,
+    add_dis, add_cfg, add_ir, add_run, add_compare, add_v3d,
 };
 
 } // namespace lanewise::cli

@@ -46,11 +46,12 @@ int run(const Options& o) {
 void add_compare(Command& root, int& status) {
   auto o = std::make_shared<Options>();
   Command c = root.add("compare", "Compare two files of shader statistics");
-  c.footer("A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads "
-           "standard input.\n"
-           "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
-           "  lanewise compare old.json new.json --html change.html "
-           "--fail-on \"spirv_words:total>0.5%, lost>0\"");
+  c.footer(
+      "A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads "
+      "standard input.\n"
+      "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
+      "  lanewise compare old.json new.json --html change.html "
+      "--fail-on \"spirv_words:total>0.5%, lost>0\"");
   c.text("A", o->before, "Statistics before").required();
   c.text("B", o->after, "Statistics after").required();
   c.list("--metric", o->metrics, "Only these metrics (default: all that both files have)").commas();
@@ -59,7 +60,8 @@ void add_compare(Command& root, int& status) {
   c.text("--html", o->html, "Also write a self-contained page to this file");
   c.number("--worst", o->worst, "How many best and worst shaders to list").show_default();
   c.flag("--json", o->json, "JSON instead of text");
-  c.flag("--keep-loop-changes", o->keep_loop_changes, "Count shaders whose loop count changed in every metric");
+  c.flag("--keep-loop-changes", o->keep_loop_changes,
+         "Count shaders whose loop count changed in every metric");
   c.run(status, [o] { return run(*o); });
 }
 

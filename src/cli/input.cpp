@@ -67,8 +67,7 @@ int report(const Error& error) {
 void add_input(Command& command, InputOptions& options) {
   command.text("FILE", options.file, "code object, offload bundle or raw description; - is standard input")
       .required();
-  command.text("--target", options.target,
-                     "entry of an offload bundle: a processor (gfx1031) or a whole ID");
+  command.text("--target", options.target, "entry of an offload bundle: a processor (gfx1031) or a whole ID");
 }
 
 Expected<std::vector<uint8_t>> read_input(const std::string& file) {

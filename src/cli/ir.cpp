@@ -1,11 +1,11 @@
 // lanewise ir: the IR of a kernel as text, after translation and after each pass.
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
 #include "ir/printer.hpp"
 #include "passes/pipeline.hpp"
 #include "translate/translate.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,21 +65,20 @@ int run(const IrOptions& options) {
 
 } // namespace
 
-void add_ir(CLI::App& app, int& status) {
+void add_ir(Command& root, int& status) {
   auto options = std::make_shared<IrOptions>();
-  CLI::App* command = app.add_subcommand("ir", "Print a kernel's IR as text");
-  add_input(*command, options->input);
-  command->add_option("--kernel", options->kernels, "print only this kernel; may be repeated")
-      ->allow_extra_args(false);
+  Command command = root.add("ir", "Print a kernel's IR as text");
+  add_input(command, options->input);
+  command.list("--kernel", options->kernels, "print only this kernel; may be repeated");
   std::vector<std::string> names{std::string(kTranslate), std::string(kAll)};
   for (const std::string_view name : passes::pass_names()) {
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
-  command->add_option("--after", options->after, "stop behind the first pass of this name")
-      ->check(CLI::IsMember(names))
-      ->capture_default_str();
-  command->add_flag("--times", options->times, "print how long each pass took, as comments");
-  command->callback([options, &status] { status = run(*options); });
+  command.text("--after", options->after, "stop behind the first pass of this name")
+      .one_of(names)
+      .show_default();
+  command.flag("--times", options->times, "print how long each pass took, as comments");
+  command.run(status, [options] { return run(*options); });
 }
 
 } // namespace lanewise::cli

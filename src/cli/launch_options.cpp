@@ -1,33 +1,27 @@
 #include "cli/launch_options.hpp"
+#include "cli/command.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace lanewise::cli {
 
-void add_launch_options(CLI::App& command, LaunchOptions& options) {
+void add_launch_options(Command& command, LaunchOptions& options) {
   add_input(command, options.input);
-  command.add_option("--kernel", options.kernel, "Kernel to run; may be left out if the file has only one");
-  command.add_option("--grid", options.grid, "Work-items, X[,Y[,Z]]");
-  command.add_option(
-      "--block", options.block,
-      "Work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else up to 256");
+  command.text("--kernel", options.kernel, "Kernel to run; may be left out if the file has only one");
+  command.text("--grid", options.grid, "Work-items, X[,Y[,Z]]");
+  command.text("--block", options.block,
+               "Work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else up to 256");
   // One value each: a list such as x:u32[3]=1,2,3 is not several arguments.
-  command
-      .add_option("--arg", options.arguments,
-                  "Next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED, 7u, -3, 2.0f, 0x1f, {1,2}, "
-                  "local:BYTES, null, &NAME")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
+  command.list("--arg", options.arguments,
+               "Next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED, 7u, -3, 2.0f, 0x1f, {1,2}, "
+               "local:BYTES, null, &NAME");
 }
 
-void add_device_options(CLI::App& command, LaunchOptions& options) {
-  command.add_option("--device", options.device, "Vulkan device: its number or a part of its name");
-  command.add_option("--wave", options.wave, "Seating of waves on Vulkan: auto, native or folded")
-      ->capture_default_str();
-  command.add_flag("--validation", options.validation,
-                   "Load the Vulkan validation layers; what they say is an error");
+void add_device_options(Command& command, LaunchOptions& options) {
+  command.text("--device", options.device, "Vulkan device: its number or a part of its name");
+  command.text("--wave", options.wave, "Seating of waves on Vulkan: auto, native or folded").show_default();
+  command.flag("--validation", options.validation,
+               "Load the Vulkan validation layers; what they say is an error");
 }
 
 Expected<WaveSeating> parse_seating(const std::string& text) {

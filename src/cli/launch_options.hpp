@@ -24,9 +24,9 @@ struct LoadedLaunch {
   runtime::Launch launch;
 };
 
-void add_launch_options(CLI::App& command, LaunchOptions& options);
+void add_launch_options(Command& command, LaunchOptions& options);
 /// Adds --device, --wave and --validation.
-void add_device_options(CLI::App& command, LaunchOptions& options);
+void add_device_options(Command& command, LaunchOptions& options);
 
 /// Loads the file, finds the kernel and parses the sizes and arguments. `default_grid` stands in for --grid;
 /// without it a missing --grid is an error of kind call. The launch is not checked yet.

@@ -1,10 +1,10 @@
 // lanewise run: one dispatch of one kernel, on the emulator, the IR interpreter or Vulkan.
 #include <iostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/outputs.hpp"
@@ -120,35 +120,26 @@ Expected<void> run(RunOptions& options) {
 
 } // namespace
 
-void add_run(CLI::App& app, int& status) {
+void add_run(Command& root, int& status) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Run a kernel and show what it computed");
-  add_launch_options(*command, options->launch);
-  command->add_option("--on", options->on, "emulator, interpreter or vulkan")->capture_default_str();
-  add_device_options(*command, options->launch);
-  command->add_option("--print", options->prints, "Print NAME, NAME[I] or NAME[FROM:TO] afterwards")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--save", options->saves, "Write a buffer afterwards, NAME=FILE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--png", options->pngs, "Write a buffer as a picture, NAME=FILE:WxH[:FORMAT]")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--threads", options->execute.threads, "Threads of the emulator; 0: all cores");
-  command->add_option("--repeat", options->execute.repeat, "Vulkan: dispatches in a row, for timing")
-      ->check(CLI::Range(1u, 100000u));
-  command->add_option("--seconds", options->seconds, "Vulkan: give up after so long")
-      ->check(CLI::Range(0.001, 86400.0))
-      ->capture_default_str();
-  command->add_flag("--time", options->time, "Say on standard error how long it took");
-  command->add_flag("--json", options->json, "Print one JSON object instead");
-  command->callback([options, &status] {
+  Command command = root.add("run", "Run a kernel and show what it computed");
+  add_launch_options(command, options->launch);
+  command.text("--on", options->on, "emulator, interpreter or vulkan").show_default();
+  add_device_options(command, options->launch);
+  command.list("--print", options->prints, "Print NAME, NAME[I] or NAME[FROM:TO] afterwards");
+  command.list("--save", options->saves, "Write a buffer afterwards, NAME=FILE");
+  command.list("--png", options->pngs, "Write a buffer as a picture, NAME=FILE:WxH[:FORMAT]");
+  command.number("--threads", options->execute.threads, "Threads of the emulator; 0: all cores");
+  command.number("--repeat", options->execute.repeat, "Vulkan: dispatches in a row, for timing")
+      .range(1, 100000);
+  command.number("--seconds", options->seconds, "Vulkan: give up after so long")
+      .range(0.001, 86400.0)
+      .show_default();
+  command.flag("--time", options->time, "Say on standard error how long it took");
+  command.flag("--json", options->json, "Print one JSON object instead");
+  command.run(status, [options] {
     auto ok = run(*options);
-    status = ok ? exit_done : report(ok.error());
+    return ok ? exit_done : report(ok.error());
   });
 }
 

@@ -18,12 +18,9 @@ using v3d::Gpu;
 
 int exit_status(const Error& e) {
   switch (e.kind) {
-  case ErrorKind::call:
-    return 2;
-  case ErrorKind::check:
-    return 3;
-  default:
-    return 1;
+  case ErrorKind::call: return 2;
+  case ErrorKind::check: return 3;
+  default: return 1;
   }
 }
 
@@ -43,7 +40,8 @@ void add_common(Command& command, Common& c) {
   command.text("--gpu", c.gpu, "Generation").one_of({"42", "71"}).show_default();
 }
 
-template <class F> int each_line(const Common& c, F&& f) {
+template <class F>
+int each_line(const Common& c, F&& f) {
   for (const std::string& path : c.files) {
     const auto text = v3d::read_text_file(path);
     if (!text) {
@@ -143,7 +141,7 @@ nlohmann::json record(const v3d::Shader& s, const v3d::Compiled& c) {
 struct Totals {
   struct Row {
     const char* name;
-    unsigned v3d::Figures::*figure;
+    unsigned v3d::Figures::* figure;
   };
   static constexpr Row rows[] = {{"spills", &v3d::Figures::spills},
                                  {"fills", &v3d::Figures::fills},
@@ -160,7 +158,8 @@ struct Totals {
     unsigned helped = 0, hurt = 0;
   };
   std::array<Sum, std::size(rows)> all{}, unspilled{};
-  unsigned shaders = 0, refused = 0, four = 0, four_mesa = 0, fewer = 0, newly_spilling = 0, without_spills = 0;
+  unsigned shaders = 0, refused = 0, four = 0, four_mesa = 0, fewer = 0, newly_spilling = 0,
+           without_spills = 0;
   double time = 0, worst = 0;
 
   void add(const v3d::Figures& mesa, const v3d::Compiled& c) {
@@ -193,10 +192,11 @@ struct Totals {
     for (std::size_t k = 0; k < std::size(rows); ++k) {
       const Sum& s = sums[k];
       const bool has_reference = rows[k].figure != &v3d::Figures::weighted;
-      const double change = s.mesa == 0 ? 0 : 100.0 * (static_cast<double>(s.ours) / static_cast<double>(s.mesa) - 1);
+      const double change =
+          s.mesa == 0 ? 0 : 100.0 * (static_cast<double>(s.ours) / static_cast<double>(s.mesa) - 1);
       if (has_reference) {
-        fmt::print("  {:16} {:>8} -> {:>8}  {:+.2f}%  helped {:>3}  HURT {:>3}\n", rows[k].name, s.mesa, s.ours, change,
-                   s.helped, s.hurt);
+        fmt::print("  {:16} {:>8} -> {:>8}  {:+.2f}%  helped {:>3}  HURT {:>3}\n", rows[k].name, s.mesa,
+                   s.ours, change, s.helped, s.hurt);
       } else {
         fmt::print("  {:16} {:>8} -> {:>8}\n", rows[k].name, "?", s.ours);
       }
@@ -208,8 +208,8 @@ struct Totals {
     print(all);
     fmt::print("{} shaders that neither side spills:\n", without_spills);
     print(unspilled);
-    fmt::print("4 threads: {} -> {}; fewer threads than Mesa: {}; spill only here: {}\n", four_mesa, four, fewer,
-               newly_spilling);
+    fmt::print("4 threads: {} -> {}; fewer threads than Mesa: {}; spill only here: {}\n", four_mesa, four,
+               fewer, newly_spilling);
     fmt::print("time from text to words: {:.0f} ms in all, {:.1f} ms the worst\n", time, worst);
   }
 };
@@ -267,9 +267,10 @@ int alloc(const AllocOptions& o) {
       if (o.print) {
         fmt::print("{}", v3d::to_text(c->code));
       } else if (!o.compare && !stats.is_open()) {
-        fmt::print("{} {}: {} instructions, {} threads, {} max-temps, {}:{} spills:fills, {} nops, {:.1f} ms\n",
-                   s.program, v3d::text(s.stage), c->figures.instructions, c->figures.threads, c->figures.max_temps,
-                   c->figures.spills, c->figures.fills, c->figures.nops, c->milliseconds);
+        fmt::print(
+            "{} {}: {} instructions, {} threads, {} max-temps, {}:{} spills:fills, {} nops, {:.1f} ms\n",
+            s.program, v3d::text(s.stage), c->figures.instructions, c->figures.threads, c->figures.max_temps,
+            c->figures.spills, c->figures.fills, c->figures.nops, c->milliseconds);
       }
     }
   }
