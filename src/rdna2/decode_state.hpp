@@ -46,7 +46,7 @@ struct DecodeState {
 
   [[nodiscard]] uint32_t word(unsigned i) const {
     uint32_t w;
-    std::memcpy(&w, code + 4 * i, 4);
+    std::memcpy(&w, code + size_t{4} * i, 4);
     return w;
   }
 

@@ -25,7 +25,7 @@ class LinePrinter {
   void buffer();
   void flat();
   void image();
-  void export_();
+  void export_target();
 
   void mnemonic();
   void comma() { t.text(first ? " " : ", "), first = false; }
@@ -361,7 +361,7 @@ void LinePrinter::image() {
   flag(i.d16, " d16");
 }
 
-void LinePrinter::export_() {
+void LinePrinter::export_target() {
   t.text(" ");
   const unsigned target = i.exp_target;
   if (target < 8)
@@ -416,7 +416,7 @@ void LinePrinter::print() {
   case Encoding::flat:
   case Encoding::global:
   case Encoding::scratch: return flat();
-  case Encoding::exp: return export_();
+  case Encoding::exp: return export_target();
   }
 }
 

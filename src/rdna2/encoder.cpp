@@ -42,7 +42,7 @@ class Encoder {
   void buffer();
   void image();
   void flat();
-  void export_();
+  void export_target();
   void emit_addresses();
 
   const Instruction& i;
@@ -196,7 +196,7 @@ void Encoder::flat() {
   push(reg(i.dst[0]) << 24 | saddr << 16 | reg(i.src[2]) << 8 | reg(i.src[0]));
 }
 
-void Encoder::export_() {
+void Encoder::export_target() {
   push(0x3eu << 26 | at(i.exp_valid_mask, 12) | at(i.exp_done, 11) | at(i.exp_compressed, 10) |
        uint32_t(i.exp_target) << 4 | i.exp_enable);
   uint32_t w = 0;
@@ -233,7 +233,7 @@ void Encoder::emit_format() {
   case Encoding::flat:
   case Encoding::global:
   case Encoding::scratch: return flat();
-  case Encoding::exp: return export_();
+  case Encoding::exp: return export_target();
   }
 }
 

@@ -92,6 +92,7 @@ enum class OpcodeFlag : uint64_t {
 
 constexpr State operator|(State a, State b) { return State(uint8_t(a) | uint8_t(b)); }
 constexpr State operator&(State a, State b) { return State(uint8_t(a) & uint8_t(b)); }
+// NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): flags
 constexpr OpcodeFlag operator|(OpcodeFlag a, OpcodeFlag b) { return OpcodeFlag(uint64_t(a) | uint64_t(b)); }
 
 /// Memory access of each active lane.
