@@ -30,6 +30,20 @@ class Operands {
 
 } // namespace
 
+/// Instructions that the rules may ask for on behalf of one request from outside. Rules follow chains of
+/// operands without remembering what they saw, so this bounds the cost of a request.
+static constexpr unsigned kFoldBudget = 48;
+
+Value Builder::folded(const Request& request) {
+  if (nesting_ == 0) budget_ = kFoldBudget;
+  if (budget_ == 0) return {};
+  --budget_;
+  ++nesting_;
+  const Value v = fold(*this, request);
+  --nesting_;
+  return v;
+}
+
 Value Builder::append(Op op, std::span<const Value> operands, Type type, uint64_t imm, uint8_t components) {
   const Value v = function.create(op, operands, type, imm, components, pc);
   list().push_back(v);
@@ -40,7 +54,7 @@ Value Builder::emit(Op op, std::span<const Value> operands, Type type, uint64_t 
   if (!folding) return append(op, operands, type, imm, components);
   Operands copy(function, op, operands);
   const Request request{op, copy.get(), function.result_type(op, copy.get(), type), imm, components};
-  if (const Value v = fold(*this, request)) return v;
+  if (const Value v = folded(request)) return v;
   if (!table || !ValueTable::takes(request)) return append(op, copy.get(), type, imm, components);
   if (const Value v = table->find(request)) return v;
   const Value v = append(op, copy.get(), type, imm, components);
@@ -52,7 +66,7 @@ Value Builder::place(Value existing) {
   const Inst inst = function[existing];
   Operands copy(function, inst.op, function.operands(existing));
   const Request request{inst.op, copy.get(), inst.type, inst.imm, inst.components};
-  if (const Value v = fold(*this, request)) return v;
+  if (const Value v = folded(request)) return v;
   const bool numbered = table && ValueTable::takes(request);
   if (numbered) {
     if (const Value v = table->find(request)) return v;

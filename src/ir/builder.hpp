@@ -18,6 +18,7 @@
 namespace lanewise::ir {
 
 class ValueTable;
+struct Request;
 
 class Builder {
  public:
@@ -176,9 +177,14 @@ class Builder {
   void ret() { emit(Op::ret, {}); }
   void trap(TrapReason reason) { emit(Op::trap, {}, Type::none, static_cast<uint64_t>(reason)); }
 
+  /// How deep folding is in rules that ask for further instructions: 1 for a request from outside.
+  [[nodiscard]] unsigned nesting() const { return nesting_; }
+
  private:
+  [[nodiscard]] Value folded(const Request& request);
   [[nodiscard]] std::vector<Value>& list() { return list_ ? *list_ : function[block].instructions; }
   std::vector<Value>* list_ = nullptr;
+  unsigned nesting_ = 0, budget_ = 0;
 };
 
 } // namespace lanewise::ir

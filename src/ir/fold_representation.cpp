@@ -295,7 +295,7 @@ Value join_difference(Builder& b, const View& v) {
   return b.sub(b.pack64(xl, v.arg(hi, 0)), b.pack64(yl, v.arg(hi, 1)));
 }
 
-/// Two values that pack64 would fold.
+/// Two halves of one value.
 bool joins(const View& v, Value lo, Value hi) {
   if (v.is_constant(lo) && v.is_constant(hi)) return true;
   return v.is(lo, Op::lo32) && v.is(hi, Op::hi32) && v.arg(lo, 0) == v.arg(hi, 0);
@@ -305,9 +305,17 @@ bool joins(const View& v, Value lo, Value hi) {
 Value join_selects(Builder& b, const View& v) {
   const Value lo = v[0], hi = v[1];
   if (!v.is(lo, Op::select) || !v.is(hi, Op::select) || v.arg(lo, 0) != v.arg(hi, 0)) return {};
-  if (!joins(v, v.arg(lo, 1), v.arg(hi, 1)) && !joins(v, v.arg(lo, 2), v.arg(hi, 2))) return {};
+  const auto folds = [&](unsigned i) {
+    const Value h = v.arg(hi, i);
+    return joins(v, v.arg(lo, i), h) || v.is(h, Op::add_c) || v.is(h, Op::sub_c);
+  };
+  if (!folds(1) && !folds(2)) return {};
   return b.select(v.arg(lo, 0), b.pack64(v.arg(lo, 1), v.arg(hi, 1)), b.pack64(v.arg(lo, 2), v.arg(hi, 2)));
 }
+
+/// Sums, differences and selects of halves are joined this many levels deep per request: what lies deeper is
+/// joined at its own pack64, or stays in halves.
+constexpr unsigned kMaxJoinNesting = 2;
 
 // pack64(lo32(x), hi32(x)) -> x    pack64(x, 0) -> zext(x)    pack64(x, x >> 31) -> sext(x)
 // pack64(lo32(x) op lo32(y), hi32(x) op hi32(y)) -> x op y, bitwise
@@ -327,6 +335,7 @@ Value fold_pack64(Builder& b, const Request& r) {
   if (op == Op::not_ && v.is(hi, Op::not_) && joins(v, v.arg(lo, 0), v.arg(hi, 0))) {
     return b.not_(b.pack64(v.arg(lo, 0), v.arg(hi, 0)));
   }
+  if (b.nesting() > kMaxJoinNesting) return {};
   if (const Value w = join_selects(b, v)) return w;
   if (const Value w = join_sum(b, v)) return w;
   return join_difference(b, v);

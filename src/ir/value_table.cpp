@@ -18,10 +18,7 @@ uint32_t hash(const Request& r) {
 } // namespace
 
 ValueTable::ValueTable(const Function& f, const Dominators& dominators) : f_(f), dominators_(dominators) {
-  const size_t size = std::bit_ceil(size_t{f.value_count()} * 2 + 16);
-  slots_.resize(size);
-  hashes_.resize(size);
-  homes_.resize(size);
+  slots_.resize(std::bit_ceil(size_t{f.value_count()} * 2 + 16));
 }
 
 bool ValueTable::takes(const Request& r) {
@@ -44,41 +41,35 @@ bool ValueTable::equal(Value v, const Request& r) const {
 Value ValueTable::find(const Request& r) {
   hash_ = hash(r);
   const size_t mask = slots_.size() - 1;
-  for (slot_ = hash_ & mask; slots_[slot_]; slot_ = (slot_ + 1) & mask) {
-    if (hashes_[slot_] != hash_ || !equal(slots_[slot_], r)) continue;
+  for (slot_ = hash_ & mask; slots_[slot_].value; slot_ = (slot_ + 1) & mask) {
+    const Slot& s = slots_[slot_];
+    if (s.hash != hash_ || !equal(s.value, r)) continue;
     // The newest of equal values stays: in reverse postorder it is the likeliest to dominate what follows.
-    return dominators_.dominates(homes_[slot_], current) ? slots_[slot_] : Value{};
+    return dominators_.dominates(s.home, current) ? s.value : Value{};
   }
   return {};
 }
 
 void ValueTable::insert(Value v) {
-  if (!slots_[slot_] && 2 * ++used_ > slots_.size()) {
+  if (!slots_[slot_].value && 2 * ++used_ > slots_.size()) {
     grow();
-    const size_t mask = slots_.size() - 1;
-    for (slot_ = hash_ & mask; slots_[slot_]; slot_ = (slot_ + 1) & mask) {
-    }
+    slot_ = free_slot(hash_);
   }
-  slots_[slot_] = v;
-  hashes_[slot_] = hash_;
-  homes_[slot_] = current;
+  slots_[slot_] = {v, hash_, current};
+}
+
+size_t ValueTable::free_slot(uint32_t hash) const {
+  size_t slot = hash & (slots_.size() - 1);
+  while (slots_[slot].value) slot = (slot + 1) & (slots_.size() - 1);
+  return slot;
 }
 
 void ValueTable::grow() {
-  std::vector<Value> slots(slots_.size() * 2);
-  std::vector<uint32_t> hashes(slots.size());
-  std::vector<Block> homes(slots.size());
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!slots_[i]) continue;
-    size_t to = hashes_[i] & (slots.size() - 1);
-    while (slots[to]) to = (to + 1) & (slots.size() - 1);
-    slots[to] = slots_[i];
-    hashes[to] = hashes_[i];
-    homes[to] = homes_[i];
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  for (const Slot& s : old) {
+    if (s.value) slots_[free_slot(s.hash)] = s;
   }
-  slots_ = std::move(slots);
-  hashes_ = std::move(hashes);
-  homes_ = std::move(homes);
 }
 
 } // namespace lanewise::ir

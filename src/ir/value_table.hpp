@@ -24,13 +24,18 @@ class ValueTable {
 
  private:
   [[nodiscard]] bool equal(Value v, const Request& r) const;
+  [[nodiscard]] size_t free_slot(uint32_t hash) const;
   void grow();
+
+  struct Slot {
+    Value value;
+    uint32_t hash = 0;
+    Block home;
+  };
 
   const Function& f_;
   const Dominators& dominators_;
-  std::vector<Value> slots_;
-  std::vector<uint32_t> hashes_; ///< by slot
-  std::vector<Block> homes_;     ///< by slot
+  std::vector<Slot> slots_;
   size_t used_ = 0, slot_ = 0;
   uint32_t hash_ = 0;
 };

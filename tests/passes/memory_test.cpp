@@ -168,7 +168,7 @@ TEST(ResolveFlat, KnownApertures) {
   %2 = u1 input.initial_exec
   %3 = i64 pack64 %1, i32 0x10000
   %4 = i64 add %3, i64 8
-  %5 = i32 lo32 %4
+  %5 = i32 add %1, i32 8
   %6 = i32 load.lds.4 %5, %2
   %7 = i64 pack64 %1, i32 0x20000
   store.scratch.4 %1, %2, %6
@@ -189,8 +189,8 @@ TEST(ResolveFlat, ThroughLoopsAndSelects) {
   br b1
 b1: from b0, b1
   %4 = i64 phi %3, %5
-  %5 = i64 add %4, i64 4
   %6 = uniform i32 phi i32 0x10000, i32 0x20000
+  %5 = i64 add %4, i64 4
   %7 = i64 pack64 %1, %6
   store.flat.4 %4, %2, %1
   store.flat.4 %7, %2, %1
@@ -206,10 +206,10 @@ b2: from b1
   %3 = i64 pack64 %1, i32 0x10000
   br b1
 b1: from b0, b1
-  %4 = i64 phi %3, %5
-  %5 = i64 add %4, i64 4
-  %6 = uniform i32 phi i32 0x10000, i32 0x20000
-  %7 = i64 pack64 %1, %6
+  %4 = i64 phi %3, %6
+  %5 = uniform i32 phi i32 0x10000, i32 0x20000
+  %6 = i64 add %4, i64 4
+  %7 = i64 pack64 %1, %5
   %8 = i32 lo32 %4
   store.lds.4 %8, %2, %1
   store.flat.4 %7, %2, %1
