@@ -9,7 +9,7 @@ void reduce(__global uint* total, __global uint* prefix, __global const uint* in
   const uint value = in[i];
   const uint before = sub_group_scan_exclusive_add(value);
   const uint sum = sub_group_reduce_add(value);
-  if (get_sub_group_local_id() == 0) wave_sum[wave] = sum;
+  wave_sum[wave] = sum; // by every lane: clang 19 sinks the wave operation into a branch on the lane
   barrier(CLK_LOCAL_MEM_FENCE);
   uint earlier = 0;
   for (uint w = 0; w < wave; ++w) earlier += wave_sum[w];

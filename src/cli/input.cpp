@@ -59,8 +59,9 @@ int exit_status(ErrorKind kind) {
 
 int report(const Error& error) {
   const bool colour = use_colour(stderr);
-  fmt::print(stderr, "{}lanewise:{} {}\n", colour ? "\x1b[1;31m" : "", colour ? "\x1b[0m" : "",
-             printable(error.to_string()));
+  std::string text = error.to_string(); // a hint may be a table of several lines
+  std::ranges::replace_if(text, [](char c) { return (uint8_t(c) < 0x20 && c != '\n') || c == 0x7f; }, '?');
+  fmt::print(stderr, "{}lanewise:{} {}\n", colour ? "\x1b[1;31m" : "", colour ? "\x1b[0m" : "", text);
   return exit_status(error.kind);
 }
 

@@ -22,6 +22,12 @@ std::string kind_text(const container::KernelArgument& a) {
   return a.value_kind;
 }
 
+/// A name out of the file for a table: one line, never empty.
+std::string cell(std::string text) {
+  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
+  return text.empty() ? "-" : text;
+}
+
 Error wrong_argument(const Launch& launch, size_t index, std::string what) {
   const auto wanted = explicit_arguments(*launch.kernel);
   std::string where = fmt::format("kernel {}, argument {}", launch.kernel->name, index);
@@ -120,8 +126,7 @@ std::string describe_arguments(const container::Kernel& kernel) {
       fmt::format("kernel {} wants {} argument{}", kernel.name, wanted.size(), wanted.size() == 1 ? "" : "s");
   for (size_t i = 0; i < wanted.size(); ++i) {
     const auto& a = *wanted[i];
-    table += fmt::format("\n  {:2}  {:<16} {:<20} {}", i, a.name.empty() ? "-" : a.name,
-                         a.type_name.empty() ? "-" : a.type_name, kind_text(a));
+    table += fmt::format("\n  {:2}  {:<16} {:<20} {}", i, cell(a.name), cell(a.type_name), kind_text(a));
   }
   return table;
 }

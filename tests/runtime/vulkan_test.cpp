@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "runtime/float_probe.hpp"
+
 namespace lanewise::runtime {
 namespace {
 
@@ -107,6 +109,12 @@ TEST_F(VulkanTest, RefusesWhatTheDeviceCannot) {
   auto groups = dispatch(*device(), *pipeline, request);
   ASSERT_FALSE(groups);
   EXPECT_EQ(groups.error().kind, ErrorKind::limit);
+}
+
+TEST_F(VulkanTest, FmaIsTried) {
+  const auto fused = probe_fused_fma(*device());
+  RecordProperty("fused_fma_16_32_64", std::to_string(fused[0]) + std::to_string(fused[1]) + std::to_string(fused[2]));
+  EXPECT_TRUE(device()->take_validation_messages());
 }
 
 TEST_F(VulkanTest, OpensByNumberAndName) {
