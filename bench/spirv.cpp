@@ -67,11 +67,17 @@ void emit_program(benchmark::State& state, unsigned host_lanes) {
   }
   const auto n = static_cast<double>(state.range(0));
   state.counters["words/instr"] = static_cast<double>(words) / n;
-  state.counters["ns/instr"] =
-      benchmark::Counter(n * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["ns/instr"] = benchmark::Counter(n * 1e-9, benchmark::Counter::kIsIterationInvariantRate |
+                                                                benchmark::Counter::kInvert);
 }
-BENCHMARK_CAPTURE(emit_program, native, 32)->RangeMultiplier(10)->Range(100, 100000)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(emit_program, folded8, 8)->RangeMultiplier(10)->Range(100, 10000)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(emit_program, native, 32)
+    ->RangeMultiplier(10)
+    ->Range(100, 100000)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(emit_program, folded8, 8)
+    ->RangeMultiplier(10)
+    ->Range(100, 10000)
+    ->Unit(benchmark::kMicrosecond);
 
 void structurize_chain(benchmark::State& state) {
   std::vector<cfg::Edge> edges;

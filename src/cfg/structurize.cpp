@@ -184,6 +184,19 @@ class Structurizer {
     open.edges = {{join, 0}};
   }
 
+  /// Two ways of one node may not meet as they are: a phi tells them apart by the node they come from.
+  OpenEdge through_join(OpenEdge e) {
+    const auto t = targets_of(e);
+    const std::vector<uint32_t> targets(t.begin(), t.end());
+    const uint32_t join = add_node(Kind::join);
+    connect(e, join);
+    set_targets({join, 0}, targets);
+    return {join, 0};
+  }
+  [[nodiscard]] static bool is_twice(std::span<const OpenEdge> edges, uint32_t node) {
+    return !edges.empty() && edges.back().node == node;
+  }
+
   // -- frames
   // ---------------------------------------------------------------------------------------------------
 
@@ -231,7 +244,8 @@ class Structurizer {
     const OpenEdge e{f.node, static_cast<uint8_t>(f.slot)};
     set_targets(e, {&s, 1});
     if (LoopContext* loop = loops_.empty() ? nullptr : &loops_.back(); loop && is_jump(*loop, s)) {
-      (is_continue(*loop, s) ? loop->continues : loop->breaks).push_back(e);
+      auto& to = is_continue(*loop, s) ? loop->continues : loop->breaks;
+      to.push_back(f.slot == 1 && is_twice(to, f.node) ? through_join(e) : e);
       f.jump[f.slot] = true;
     } else if (a_.placement.kind[s] == Placement::Kind::inside_branch) {
       const uint32_t slot = f.slot++;
@@ -273,6 +287,7 @@ class Structurizer {
       return;
     }
     for (Open& arm : f.arm) close(arm);
+    if (f.head[0] == none && f.head[1] == none) f.arm[1].edges[0] = through_join(f.arm[1].edges[0]);
     f.open = std::move(f.arm[0]);
     f.open.edges.insert(f.open.edges.end(), f.arm[1].edges.begin(), f.arm[1].edges.end());
     f.open.header = f.node;

@@ -47,10 +47,9 @@ long double turn_sine(long double x, bool cosine) {
 struct Division {
   int near_overflow; ///< exponent difference from which on the quotient may overflow
   int tiny;          ///< exponent field below which a numerator is tiny
-  int scale;         ///< by which operands are scaled, as a power of two
-  int unscale;       ///< by which the result is scaled back
+  int scale;         ///< by which operands are scaled, as a power of two, and results back
 };
-Division division(Type t) { return t == Type::f64 ? Division{768, 53, 128, 64} : Division{96, 23, 64, 32}; }
+Division division(Type t) { return t == Type::f64 ? Division{768, 53, 128} : Division{96, 23, 64}; }
 
 struct Scaled {
   uint64_t value;
@@ -70,23 +69,27 @@ Scaled div_scale(const L& x) {
   const Division rules = division(x.operand_type);
   const uint64_t value = x.v[0], denominator = x.v[1], numerator = x.v[2];
   const auto scaled = [&](int by) { return soft::scale(f, value, by, {}); };
+  if (soft::is_nan(f, value)) return {value | f.quiet_bit(), false};
   if (soft::is_zero(f, numerator) || soft::is_zero(f, denominator)) return {f.default_nan(), false};
   const int difference = soft::biased_exponent(f, numerator) - soft::biased_exponent(f, denominator);
   if (difference >= rules.near_overflow) return {value == denominator ? scaled(rules.scale) : value, true};
   if (soft::is_denormal(f, denominator)) return {scaled(rules.scale), false};
   const bool small_reciprocal = quotient_is_denormal(x.operand_type, f.one(), denominator);
   const bool small_quotient = quotient_is_denormal(x.operand_type, numerator, denominator);
-  if (small_reciprocal && small_quotient) return {value == denominator ? scaled(rules.scale) : value, true};
+  // The manual's text scales the denominator up here, away from 1; the iteration needs it down.
+  if (small_reciprocal && small_quotient) return {value == denominator ? scaled(-rules.scale) : value, true};
   if (small_reciprocal) return {scaled(-rules.scale), false};
   if (small_quotient) return {value == numerator ? scaled(rules.scale) : value, true};
   if (soft::biased_exponent(f, numerator) <= rules.tiny) return {scaled(rules.scale), false};
   return {value, false};
 }
 
-/// One rounding: the scaling happens on the exact sum.
+/// One rounding: the scaling happens on the exact sum. The quotient (third operand) is far above or below 1 when
+/// the operands were scaled, which tells the direction back.
 uint64_t div_fmas(const L& x) {
   const Format f = format(x);
   FloatControl c = control(x);
+  c.flush_in = false; // "input denormals are not flushed"
   if (!x.v[3]) return soft::fma(f, x.v[0], x.v[1], x.v[2], c);
   const bool finite = !soft::is_nan(f, x.v[0]) && !soft::is_infinite(f, x.v[0]) && !soft::is_nan(f, x.v[1]) &&
                       !soft::is_infinite(f, x.v[1]) && !soft::is_nan(f, x.v[2]) &&
@@ -94,7 +97,8 @@ uint64_t div_fmas(const L& x) {
   if (!finite) return soft::fma(f, x.v[0], x.v[1], x.v[2], c);
   const auto in = [&](unsigned i) { return soft::unpack(f, soft::flush(f, x.v[i], c.flush_in)); };
   soft::Number sum = soft::add(soft::multiply(in(0), in(1)), in(2), c.round);
-  sum.exponent += division(x.operand_type).unscale;
+  const int scale = division(x.operand_type).scale;
+  sum.exponent += soft::biased_exponent(f, x.v[2]) > f.bias() ? scale : -scale;
   return soft::flush(f, soft::round(f, sum, c.round), c.flush_out);
 }
 
@@ -113,6 +117,9 @@ uint64_t div_fixup(const L& x) {
     const int difference = soft::biased_exponent(f, numerator) - soft::biased_exponent(f, denominator);
     if (difference < (x.operand_type == Type::f64 ? -1075 : -150)) return sign; // underflow
   }
+  // The iteration's infinity, or the NaN that came of it, stands for a quotient too large.
+  if (x.operand_type != Type::f16 && (soft::is_nan(f, quotient) || soft::is_infinite(f, quotient)))
+    return sign | f.infinity();
   if (soft::is_nan(f, quotient)) return sign | (quotient & ~f.sign_bit()) | f.quiet_bit();
   return sign | (quotient & ~f.sign_bit());
 }

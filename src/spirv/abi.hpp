@@ -14,11 +14,11 @@ struct DispatchBlock {
   uint64_t kernarg_ptr = 0;  ///< 0:  device address of the kernel arguments
   uint64_t dispatch_ptr = 0; ///< 8:  device address of a copy of the AQL packet (64 bytes)
   uint64_t queue_ptr = 0;    ///< 16: device address of an hsa_queue_t-like block, or 0
-  uint64_t image_base = 0;   ///< 24: device address where the code object's image is loaded (virtual address 0)
-  uint64_t status_ptr = 0;   ///< 32: device address of a StatusBlock
-  uint64_t dispatch_id = 0;  ///< 40
-  uint32_t grid[3] = {};     ///< 48: work-items; partial workgroups at the border
-  uint32_t reserved = 0;     ///< 60
+  uint64_t image_base = 0; ///< 24: device address where the code object's image is loaded (virtual address 0)
+  uint64_t status_ptr = 0; ///< 32: device address of a StatusBlock
+  uint64_t dispatch_id = 0; ///< 40
+  uint32_t grid[3] = {};    ///< 48: work-items; partial workgroups at the border
+  uint32_t reserved = 0;    ///< 60
 };
 static_assert(sizeof(DispatchBlock) == 64);
 

@@ -39,7 +39,8 @@ void Code::op_as(Id id, spv::Op op, Id type, std::span<const uint32_t> operands)
 Id Code::glsl(GLSLstd450 which, Id type, std::initializer_list<uint32_t> operands) {
   const Id id = module.new_id();
   const Id set = module.glsl();
-  words.push_back(static_cast<uint32_t>(operands.size() + 5) << 16 | static_cast<uint32_t>(spv::Op::OpExtInst));
+  words.push_back(static_cast<uint32_t>(operands.size() + 5) << 16 |
+                  static_cast<uint32_t>(spv::Op::OpExtInst));
   words.insert(words.end(), {type, id, set, static_cast<uint32_t>(which)});
   words.insert(words.end(), operands.begin(), operands.end());
   return id;

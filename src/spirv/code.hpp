@@ -60,7 +60,8 @@ class Code {
   }
   Id glsl(GLSLstd450 op, Id type, std::initializer_list<uint32_t> operands);
 
-  // -- control ------------------------------------------------------------------------------------------------------
+  // -- control
+  // ------------------------------------------------------------------------------------------------------
   void start(Id label) {
     effect(spv::Op::OpLabel, {label});
     block = label;
@@ -70,12 +71,17 @@ class Code {
     effect(spv::Op::OpBranchConditional, {condition, yes, no}), block = 0;
   }
   void selection(Id merge) { effect(spv::Op::OpSelectionMerge, {merge, 0}); }
-  Id phi(Id type, std::initializer_list<uint32_t> value_and_label) { return op(spv::Op::OpPhi, type, value_and_label); }
+  Id phi(Id type, std::initializer_list<uint32_t> value_and_label) {
+    return op(spv::Op::OpPhi, type, value_and_label);
+  }
 
-  // -- expressions ----------------------------------------------------------------------------------------------------
+  // -- expressions
+  // ----------------------------------------------------------------------------------------------------
   [[nodiscard]] Expr expr(Id id, ir::Type t) { return {this, id, t}; }
   [[nodiscard]] Expr constant(ir::Type t, uint64_t bits) { return {this, types.constant(t, bits), t}; }
-  [[nodiscard]] Expr binary(spv::Op o, Expr a, Expr b) { return {this, op(o, types[a.type], {a.id, b.id}), a.type}; }
+  [[nodiscard]] Expr binary(spv::Op o, Expr a, Expr b) {
+    return {this, op(o, types[a.type], {a.id, b.id}), a.type};
+  }
   [[nodiscard]] Expr compare(spv::Op o, Expr a, Expr b) {
     return {this, op(o, types[ir::Type::u1], {a.id, b.id}), ir::Type::u1};
   }
@@ -108,16 +114,20 @@ LANEWISE_LITERAL(+) LANEWISE_LITERAL(-) LANEWISE_LITERAL(*) LANEWISE_LITERAL(&) 
 LANEWISE_LITERAL(^) LANEWISE_LITERAL(<<) LANEWISE_LITERAL(>>) LANEWISE_LITERAL(==) LANEWISE_LITERAL(!=)
 LANEWISE_LITERAL(<) LANEWISE_LITERAL(<=) LANEWISE_LITERAL(>) LANEWISE_LITERAL(>=)
 #undef LANEWISE_LITERAL
-// clang-format on
+    // clang-format on
 
-[[nodiscard]] Expr slt(Expr a, Expr b);
+    [[nodiscard]] Expr slt(Expr a, Expr b);
 [[nodiscard]] Expr sle(Expr a, Expr b);
 [[nodiscard]] inline Expr slt(Expr a, int64_t b) { return slt(a, same(a, static_cast<uint64_t>(b))); }
 [[nodiscard]] inline Expr sgt(Expr a, int64_t b) { return slt(same(a, static_cast<uint64_t>(b)), a); }
 [[nodiscard]] Expr ashr(Expr a, Expr b);
 [[nodiscard]] Expr select(Expr condition, Expr yes, Expr no);
-[[nodiscard]] inline Expr select(Expr condition, Expr yes, uint64_t no) { return select(condition, yes, same(yes, no)); }
-[[nodiscard]] inline Expr select(Expr condition, uint64_t yes, Expr no) { return select(condition, same(no, yes), no); }
+[[nodiscard]] inline Expr select(Expr condition, Expr yes, uint64_t no) {
+  return select(condition, yes, same(yes, no));
+}
+[[nodiscard]] inline Expr select(Expr condition, uint64_t yes, Expr no) {
+  return select(condition, same(no, yes), no);
+}
 /// Same bits as another type of the same width.
 [[nodiscard]] Expr bitcast(Expr a, ir::Type to);
 /// Integer of another width; zero or sign extension.

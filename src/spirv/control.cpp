@@ -12,7 +12,8 @@ using Kind = cfg::StructuredNode::Kind;
 Control::Control(Emitter& e, const cfg::Structured& s)
     : e_(e), s_(s), labels_(s.nodes.size()), end_labels_(s.nodes.size()), routes_(s.nodes.size()) {
   collect_in_edges();
-  if (std::ranges::any_of(s.nodes, [](const auto& n) { return n.kind == Kind::loop_header; })) find_broken_dominance();
+  if (std::ranges::any_of(s.nodes, [](const auto& n) { return n.kind == Kind::loop_header; }))
+    find_broken_dominance();
 }
 
 void Control::collect_in_edges() {
@@ -27,12 +28,14 @@ void Control::collect_in_edges() {
       in_edge_[next[s_.nodes[n].successors[i].node]++] = {n, i};
 }
 
-// -- uses that lost their definition ----------------------------------------------------------------------------
+// -- uses that lost their definition
+// ----------------------------------------------------------------------------
 
 void Control::find_broken_dominance() {
   std::vector<cfg::Edge> edges;
   for (uint32_t n = 0; n < s_.nodes.size(); ++n)
-    for (unsigned i = 0; i < s_.nodes[n].successor_count; ++i) edges.emplace_back(n, s_.nodes[n].successors[i].node);
+    for (unsigned i = 0; i < s_.nodes[n].successor_count; ++i)
+      edges.emplace_back(n, s_.nodes[n].successors[i].node);
   dominators_ = cfg::dominators(cfg::Graph(static_cast<uint32_t>(s_.nodes.size()), edges));
   const ir::Function& f = e_.f;
   block_of_.assign(f.value_count(), none);
@@ -71,8 +74,8 @@ bool Control::needs_preload(uint32_t block) const {
   return !spilled_.empty() || (from.successor_count == 2 && from.successors[0] == from.successors[1]);
 }
 
-/// Operands of phis are needed at the end of the block that they come from. A branch whose both ways lead to one
-/// block may bring two values: they are selected there.
+/// Operands of phis are needed at the end of the block that they come from. A branch whose both ways lead to
+/// one block may bring two values: they are selected there.
 void Control::preload_edges(uint32_t node) {
   const uint32_t block = s_.nodes[node].block;
   if (!needs_preload(block)) return;
@@ -93,7 +96,8 @@ void Control::preload_edges(uint32_t node) {
   }
 }
 
-// -- phis ---------------------------------------------------------------------------------------------------------
+// -- phis
+// ---------------------------------------------------------------------------------------------------------
 
 std::span<const Value> Control::phis_of(uint32_t block) const {
   const auto& list = e_.f.blocks[block].instructions;
@@ -209,7 +213,8 @@ void Control::carry(uint32_t node) {
   for (const Route& r : made) routes_[node].push_back(r);
 }
 
-// -- nodes ----------------------------------------------------------------------------------------------------------
+// -- nodes
+// ----------------------------------------------------------------------------------------------------------
 
 Id Control::label(uint32_t node) {
   if (labels_[node] == 0) labels_[node] = e_.module.new_id();
@@ -254,8 +259,9 @@ void Control::write_header(uint32_t node) {
   const uint32_t back = header.continue_target;
   const bool direct = direct_back(back);
   for (const Value phi : phis_of(header.block))
-    routes_[back].push_back(
-        {phi, direct ? operand_on(s_.nodes[in_edges(back)[0].node].block, phi, header.block) : e_.module.new_id()});
+    routes_[back].push_back({phi, direct
+                                      ? operand_on(s_.nodes[in_edges(back)[0].node].block, phi, header.block)
+                                      : e_.module.new_id()});
   entry_phis(node);
   if (!folds(node)) {
     loop_merge(node);
@@ -310,8 +316,7 @@ void Control::write_synthetic(uint32_t node) {
   end_labels_[node] = e_.code.block;
   if (n.kind != Kind::continue_ || !direct_back(node)) carry(node);
   Id condition = 0;
-  if (n.kind == Kind::guard)
-    condition = (e_.code.expr(carried(node, {}), ir::Type::i32) == n.block).id;
+  if (n.kind == Kind::guard) condition = (e_.code.expr(carried(node, {}), ir::Type::i32) == n.block).id;
   write_branch(node, condition);
 }
 

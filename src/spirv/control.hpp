@@ -47,7 +47,9 @@ class Control {
     return {in_edge_.data() + in_begin_[node], in_begin_[node + 1] - in_begin_[node]};
   }
   [[nodiscard]] std::span<const ir::Value> phis_of(uint32_t block) const;
-  [[nodiscard]] const cfg::StructuredEdge& edge(InEdge e) const { return s_.nodes[e.node].successors[e.slot]; }
+  [[nodiscard]] const cfg::StructuredEdge& edge(InEdge e) const {
+    return s_.nodes[e.node].successors[e.slot];
+  }
   [[nodiscard]] bool leads_to(InEdge e, uint32_t block) const;
   [[nodiscard]] Id value_on(InEdge e, ir::Value phi, uint32_t block);
   [[nodiscard]] Id operand_on(uint32_t pred_block, ir::Value phi, uint32_t block);
@@ -63,9 +65,9 @@ class Control {
   std::vector<uint32_t> in_begin_;
   std::vector<std::vector<Route>> routes_;
   // Broken dominance only:
-  std::vector<uint32_t> block_of_;           ///< of each value
-  cfg::Dominators dominators_;               ///< of the structured nodes
-  std::unordered_map<uint32_t, Id> spilled_; ///< value -> Function variable
+  std::vector<uint32_t> block_of_;             ///< of each value
+  cfg::Dominators dominators_;                 ///< of the structured nodes
+  std::unordered_map<uint32_t, Id> spilled_;   ///< value -> Function variable
   std::unordered_map<uint64_t, Id> preloaded_; ///< (block, phi) -> what it gets from there
   uint32_t current_ = 0;
 };

@@ -18,7 +18,8 @@ void declare_float_modes(Emitter& e) {
     if (ir::is_float(t)) used[t == Type::f16 ? 0 : t == Type::f32 ? 1 : 2] = true;
   }
   const FloatTraits& traits = e.options.device.floats;
-  const auto declare = [&](const std::array<bool, 3>& has, spv::Capability capability, spv::ExecutionMode mode) {
+  const auto declare = [&](const std::array<bool, 3>& has, spv::Capability capability,
+                           spv::ExecutionMode mode) {
     for (unsigned i = 0; i < 3; ++i) {
       if (!used[i] || !has[i]) continue;
       e.module.capability(capability);
@@ -41,7 +42,8 @@ void write_main(Emitter& e, const cfg::Structured& s) {
   control.write();
   c.effect(spv::Op::OpFunctionEnd, {});
   // Variables stand behind the first label.
-  c.words.insert(c.words.begin() + static_cast<std::ptrdiff_t>(head) + 2, e.variables.begin(), e.variables.end());
+  c.words.insert(c.words.begin() + static_cast<std::ptrdiff_t>(head) + 2, e.variables.begin(),
+                 e.variables.end());
   e.module.function(c.words);
 }
 

@@ -29,17 +29,20 @@ struct EmitOptions {
   DeviceTraits device;
   uint32_t dynamic_lds_bytes = 0; ///< on top of the function's own
   bool debug_names = false;
+  /// LDS and scratch start as zeros (shaderZeroInitializeWorkgroupMemory), as in the emulator; costs time.
+  /// The guest's own hardware promises nothing.
+  bool zero_memory = false;
 };
 
 struct EmittedModule {
   std::vector<uint32_t> words;
   std::array<uint32_t, 3> host_workgroup{1, 1, 1}; ///< LocalSize of the entry point
-  uint32_t subgroup_size = 0; ///< required, in full subgroups; 0: any
+  uint32_t subgroup_size = 0;                      ///< required, in full subgroups; 0: any
   uint32_t lds_bytes = 0;
 };
 
-/// `f` is what lower_waves() made for the same seating, with phis for all values that cross blocks (any IR that
-/// the verifier takes). Errors: `unsupported` naming pc and operation.
+/// `f` is what lower_waves() made for the same seating, with phis for all values that cross blocks (any IR
+/// that the verifier takes). Errors: `unsupported` naming pc and operation.
 [[nodiscard]] Expected<EmittedModule> emit(const ir::Function& f, const EmitOptions& options);
 
 } // namespace lanewise::spirv

@@ -31,8 +31,8 @@ const Native* find_native(AtomicOp a) {
   return nullptr;
 }
 
-/// What memory holds after the operation: `old` before, `data` and `other` (compare or second data) of the lane.
-/// All are integers; float operations look at them as floats.
+/// What memory holds after the operation: `old` before, `data` and `other` (compare or second data) of the
+/// lane. All are integers; float operations look at them as floats.
 Expr updated(AtomicOp a, Expr old, Expr data, Expr other) {
   const Type f = old.type == Type::i64 ? Type::f64 : Type::f32;
   const auto number = [&](Expr x) { return as_float(x, f); };
@@ -75,7 +75,8 @@ Target target_of(const AccessSite& s, Type t) {
 }
 
 /// do { old = *p; } while (compare_exchange(p, old, f(old)) != old)
-template <class F> Expr exchange_loop(Code& c, Target p, F f) {
+template <class F>
+Expr exchange_loop(Code& c, Target p, F f) {
   ModuleBuilder& m = c.module;
   const Id type = c.types[p.type], relaxed = m.u32(0);
   const Id first = c.op(spv::Op::OpAtomicLoad, type, {p.pointer, p.scope, relaxed});

@@ -1,5 +1,5 @@
-// Shifts, bit fields, counting and searching of bits. SPIR-V leaves shifts by the width or more undefined and has
-// the others for 32 bits only.
+// Shifts, bit fields, counting and searching of bits. SPIR-V leaves shifts by the width or more undefined and
+// has the others for 32 bits only.
 #include "spirv/emitter.hpp"
 
 namespace lanewise::spirv {
@@ -38,14 +38,14 @@ void write_shift(Emitter& e, Value v) {
   if (e.f.is_constant(count))
     return e.make(v, op, {e.operand_id(v, 0), e.types.constant(t, e.f[count].imm & mask)});
   if (in_range(e.f, count)) return e.make(v, op, {e.operand_id(v, 0), e.id(count)});
-  const Id function = e.helpers.get(key_of(e, v), ir::info(e.f[v].op).name, e.types[t], std::array{t, t},
-                                    [op, mask](Code& c, std::span<const Expr> x) {
-                                      return c.binary(op, x[0], x[1] & mask);
-                                    });
+  const Id function =
+      e.helpers.get(key_of(e, v), ir::info(e.f[v].op).name, e.types[t], std::array{t, t},
+                    [op, mask](Code& c, std::span<const Expr> x) { return c.binary(op, x[0], x[1] & mask); });
   e.make_call(v, function, {e.operand_id(v, 0), e.id(count)});
 }
 
-// -- counting and searching ------------------------------------------------------------------------------------------
+// -- counting and searching
+// ------------------------------------------------------------------------------------------
 
 Expr reverse32(Expr x) { return x.code->unary(spv::Op::OpBitReverse, x, Type::i32); }
 Expr count32(Expr x) { return x.code->unary(spv::Op::OpBitCount, x, Type::i32); }
@@ -87,12 +87,14 @@ void write_count(Emitter& e, Value v) {
     default: return e.make_glsl(v, GLSLstd450FindUMsb, {e.id(source)});
     }
   }
-  const Id function = e.helpers.get(key_of(e, v), ir::info(op).name, e.type_of(v), std::array{e.f[source].type},
-                                    [op](Code&, std::span<const Expr> x) { return narrow_or_wide(op, x[0]); });
+  const Id function =
+      e.helpers.get(key_of(e, v), ir::info(op).name, e.type_of(v), std::array{e.f[source].type},
+                    [op](Code&, std::span<const Expr> x) { return narrow_or_wide(op, x[0]); });
   e.make_call(v, function, {e.id(source)});
 }
 
-// -- fields: offset and count modulo 32, the field ends at bit 31 ------------------------------------------------------
+// -- fields: offset and count modulo 32, the field ends at bit 31
+// ------------------------------------------------------
 
 Expr field(std::span<const Expr> x, bool sign) {
   Code& c = *x[0].code;
@@ -122,7 +124,8 @@ void write_field(Emitter& e, Value v) {
 
 void add_bit_handlers(HandlerTable& t) {
   for (const Op op : {Op::shl, Op::lshr, Op::ashr}) t[index_of(op)] = write_shift;
-  for (const Op op : {Op::bit_reverse, Op::popcount, Op::find_lsb, Op::find_msb}) t[index_of(op)] = write_count;
+  for (const Op op : {Op::bit_reverse, Op::popcount, Op::find_lsb, Op::find_msb})
+    t[index_of(op)] = write_count;
   for (const Op op : {Op::ubfe, Op::sbfe}) t[index_of(op)] = write_field;
 }
 

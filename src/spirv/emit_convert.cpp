@@ -10,8 +10,8 @@ using ir::Value;
 
 namespace {
 
-/// One more in the last place, as the rounding mode says. `q` is the truncated magnitude, `rest` what was cut off
-/// and `half` half of a unit of it.
+/// One more in the last place, as the rounding mode says. `q` is the truncated magnitude, `rest` what was cut
+/// off and `half` half of a unit of it.
 Expr round_up(Expr q, Expr rest, Expr half, Expr negative, unsigned round) {
   switch (round) {
   case 0: return (rest > half) | ((rest == half) & ((q & 1) != 0));
@@ -32,7 +32,8 @@ Expr narrow_exactly(Expr x, Type to, unsigned round) {
   const uint64_t rebias = (from.bias() - f.bias()) << from.mantissa;
   // Below the smallest normal number of `to` the significand is shifted further.
   const Expr exponent = abs >> from.mantissa;
-  const Expr significand = (abs & from.fraction()) | select(exponent == 0, c.constant(i, 0), c.constant(i, from.implicit_one()));
+  const Expr significand =
+      (abs & from.fraction()) | select(exponent == 0, c.constant(i, 0), c.constant(i, from.implicit_one()));
   const uint64_t first_normal = from.bias() - f.bias() + 1;
   const Expr normal = exponent >= first_normal;
   const Expr deeper = c.constant(i, first_normal) - exponent;
@@ -83,7 +84,9 @@ Expr float_to_integer(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const FloatFormat f = call.format();
   const unsigned width = ir::bit_width(call.type);
   const Type wide = width < 32 ? Type::i32 : call.type;
-  const auto number = [&](uint64_t b) { return as_float(c.constant(integer_like(call.operand), b), call.operand); };
+  const auto number = [&](uint64_t b) {
+    return as_float(c.constant(integer_like(call.operand), b), call.operand);
+  };
   // The bounds are powers of two; f16 ends before them.
   const int top = static_cast<int>(sign ? width - 1 : width);
   const uint64_t limit = top > static_cast<int>(f.bias()) ? f.infinity() : f.power(top);
@@ -99,26 +102,35 @@ Expr float_to_integer(Code& c, std::span<const Expr> x, const FloatCall& call) {
   return select(below, c.constant(call.type, least), result);
 }
 
-/// Integers wider than the significand are rounded by the integer code where the mode asks for it.
+/// 64-bit integers, rounded once: to f64 directly, to narrower types by way of an f64 rounded to odd.
+Expr wide_integer_to_float(Code& c, Expr x, const FloatCall& call) {
+  const FloatFormat f = format_of(Type::f64);
+  const Expr negative = call.op == Op::s2f ? slt(x, 0) : c.constant(Type::u1, 0);
+  const Expr magnitude = select(negative, c.constant(Type::i64, 0) - x, x);
+  const Expr lead = highest_one(magnitude | 1), significand = magnitude << (c.constant(Type::i64, 63) - lead);
+  const Expr exponent = lead + f.bias(), is_zero = x == 0;
+  if (call.type == Type::f64)
+    return as_float(select(is_zero, 0, round_to_f64(significand, exponent, negative, call.control.round)),
+                    Type::f64);
+  const Expr rest = select((significand & 0x7ff) != 0, c.constant(Type::i64, 1), c.constant(Type::i64, 0));
+  const Expr sign = select(negative, c.constant(Type::i64, f.sign_bit()), c.constant(Type::i64, 0));
+  const Expr odd = exponent << f.mantissa | ((significand >> 11) & f.fraction()) | rest | sign;
+  return narrow_exactly(as_float(select(is_zero, 0, odd), Type::f64), call.type, call.control.round);
+}
+
+/// Through f64, which holds all 32-bit integers: no driver's own rounding comes in.
 Expr integer_to_float(Code& c, std::span<const Expr> x, const FloatCall& call) {
-  const spv::Op op = call.op == Op::s2f ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF;
-  const bool exact = ir::bit_width(call.operand) <= format_of(call.type).mantissa + 1;
-  if (exact || call.control.round == 0) {
-    // f16 has no exact way from 32 bits in one step on every driver: f64 holds all of them.
-    if (call.type == Type::f16 && ir::bit_width(call.operand) > 8)
-      return narrow_exactly(c.unary(op, x[0], Type::f64), Type::f16, 0);
-    return c.unary(op, x[0], call.type);
-  }
-  return narrow_exactly(c.unary(op, x[0], Type::f64), call.type, call.control.round);
+  if (call.operand == Type::i64) return wide_integer_to_float(c, x[0], call);
+  const Expr wide =
+      c.unary(call.op == Op::s2f ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF, x[0], Type::f64);
+  return call.type == Type::f64 ? wide : narrow_exactly(wide, call.type, call.control.round);
 }
 
 void write_integer_to_float(Emitter& e, Value v) {
   const FloatControl c = FloatControl::unpack(e.f[v].imm);
-  const Type from = e.f[e.f.operand(v, 0)].type, to = e.f[v].type;
-  if (from == Type::i64 && (c.round != 0 || to == Type::f16))
-    return e.refuse(v, "64-bit integer to float with this rounding");
-  if (c.round == 0 && to != Type::f16)
-    return e.make(v, e.f[v].op == Op::s2f ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF, {e.operand_id(v, 0)});
+  if (c.round == 0 && e.f[v].type != Type::f16)
+    return e.make(v, e.f[v].op == Op::s2f ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF,
+                  {e.operand_id(v, 0)});
   write_float_call(e, v, integer_to_float);
 }
 

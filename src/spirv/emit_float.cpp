@@ -10,13 +10,9 @@ using ir::Value;
 
 void write_float_call(Emitter& e, Value v, FloatBody body) {
   const ir::Inst& inst = e.f[v];
-  const FloatCall call{e.options,
-                       e.helpers,
-                       inst.op,
-                       inst.type,
-                       e.f[e.f.operand(v, 0)].type,
-                       FloatControl::unpack(inst.imm),
-                       inst.imm};
+  const FloatCall call{
+      e.options, e.helpers, inst.op, inst.type, e.f[e.f.operand(v, 0)].type, FloatControl::unpack(inst.imm),
+      inst.imm};
   std::array<Type, 4> types{};
   std::array<Id, 4> arguments{};
   const auto operands = e.f.operands(v);
@@ -28,7 +24,10 @@ void write_float_call(Emitter& e, Value v, FloatBody body) {
                            static_cast<uint64_t>(call.operand) << 16 | (inst.imm & 0xffff);
   const auto whole = [&](Code& c, std::span<const Expr> x) {
     std::vector<Expr> in(x.begin(), x.end());
-    if (call.control.flush_in)
+    // The division's steps keep denormal operands whatever the mode says (ISA, V_DIV_FMAS_F32).
+    const bool division =
+        call.op == Op::fdiv_scale || call.op == Op::fdiv_scale_flag || call.op == Op::fdiv_fmas;
+    if (call.control.flush_in && !division)
       for (Expr& i : in)
         if (ir::is_float(i.type)) i = flush(i);
     const Expr result = body(c, in, call);
@@ -44,7 +43,8 @@ namespace {
 [[nodiscard]] FloatControl control(Emitter& e, Value v) { return FloatControl::unpack(e.f[v].imm); }
 [[nodiscard]] bool plain(FloatControl c) { return c.round == 0 && !c.flush_in && !c.flush_out; }
 
-// -- arithmetic ---------------------------------------------------------------------------------------------------
+// -- arithmetic
+// ---------------------------------------------------------------------------------------------------
 
 [[nodiscard]] bool has_fused(const EmitOptions& o, Type t) {
   return o.device.fused_fma[t == Type::f16 ? 0 : t == Type::f32 ? 1 : 2];
@@ -65,20 +65,22 @@ Expr multiply(Code& c, std::span<const Expr> x, const FloatCall& call) {
   return soft_fma(c, std::array{x[0], x[1], zero}, call);
 }
 
-template <spv::Op op, FloatBody body> void write_arithmetic(Emitter& e, Value v) {
+template <spv::Op op, FloatBody body>
+void write_arithmetic(Emitter& e, Value v) {
   if (!plain(control(e, v))) return write_float_call(e, v, body);
   e.make(v, op, {e.operand_id(v, 0), e.operand_id(v, 1)});
   e.module.no_contraction(e.id(v));
 }
 
 void write_fma(Emitter& e, Value v) {
-  if (!plain(control(e, v)) || !has_fused(e.options, e.f[v].type)) return write_float_call(e, v, multiply_add);
+  if (!plain(control(e, v)) || !has_fused(e.options, e.f[v].type))
+    return write_float_call(e, v, multiply_add);
   e.make_glsl(v, GLSLstd450Fma, {e.operand_id(v, 0), e.operand_id(v, 1), e.operand_id(v, 2)});
   e.module.no_contraction(e.id(v));
 }
 
-/// v_div_fmas: a * b + c, times 2^+-scale when v_div_scale had scaled, all with one rounding. The quotient (c) is
-/// then far above or below 1, which tells the direction.
+/// v_div_fmas: a * b + c, times 2^+-scale when v_div_scale had scaled, all with one rounding. The quotient
+/// (c) is then far above or below 1, which tells the direction.
 Expr divide_fmas(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const Id then = c.module.new_id(), otherwise = c.module.new_id(), merge = c.module.new_id();
   c.selection(merge);
@@ -95,7 +97,8 @@ Expr divide_fmas(Code& c, std::span<const Expr> x, const FloatCall& call) {
   return c.expr(c.phi(c.types[call.type], {scaled.id, from_then, plain_sum.id, from_otherwise}), call.type);
 }
 
-// -- minimum and maximum --------------------------------------------------------------------------------------------
+// -- minimum and maximum
+// --------------------------------------------------------------------------------------------
 
 /// The other operand if one is NaN; -0 is less than +0. In IEEE mode a signalling NaN wins, quieted.
 Expr extremum(Code& c, std::span<const Expr> x, const FloatCall& call) {
@@ -128,11 +131,16 @@ Expr canonicalize(Code&, std::span<const Expr> x, const FloatCall& call) {
   return as_float(select(is_nan(x[0], f), bits(x[0]) | f.quiet_bit(), bits(x[0])), x[0].type);
 }
 
-// -- rounding to integers --------------------------------------------------------------------------------------------
+// -- rounding to integers
+// --------------------------------------------------------------------------------------------
 
-template <GLSLstd450 op> Expr through_glsl(Code&, std::span<const Expr> x, const FloatCall&) { return glsl(op, x[0]); }
+template <GLSLstd450 op>
+Expr through_glsl(Code&, std::span<const Expr> x, const FloatCall&) {
+  return glsl(op, x[0]);
+}
 
-template <GLSLstd450 op> void write_glsl(Emitter& e, Value v) {
+template <GLSLstd450 op>
+void write_glsl(Emitter& e, Value v) {
   const FloatControl c = control(e, v);
   if (c.flush_in || c.flush_out) return write_float_call(e, v, through_glsl<op>);
   e.make_glsl(v, op, {e.operand_id(v, 0)});
@@ -146,25 +154,42 @@ Expr fract(Code& c, std::span<const Expr> x, const FloatCall& call) {
   return select(rest < largest, rest, select(rest != rest, rest, largest));
 }
 
-// -- approximate functions: accuracy is the driver's ---------------------------------------------------------------------
+// -- approximate functions: accuracy is the driver's
+// ---------------------------------------------------------------------
 
 Expr one(Code& c, Type t) { return as_float(c.constant(integer_like(t), format_of(t).one()), t); }
 
 Expr divide(Expr a, Expr b) { return a.code->binary(spv::Op::OpFDiv, a, b); }
 
-Expr reciprocal(Code& c, std::span<const Expr> x, const FloatCall& call) { return divide(one(c, call.type), x[0]); }
+Expr reciprocal(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  return divide(one(c, call.type), x[0]);
+}
 Expr reciprocal_root(Code& c, std::span<const Expr> x, const FloatCall& call) {
   return divide(one(c, call.type), glsl(GLSLstd450Sqrt, x[0]));
 }
 
+/// GLSL.std.450 has these for 16 and 32 bits; the guest has no 64-bit form of them.
+template <GLSLstd450 op>
+Expr through_f32(Code& c, std::span<const Expr> x, const FloatCall&) {
+  if (x[0].type != Type::f64) return glsl(op, x[0]);
+  return c.unary(spv::Op::OpFConvert, glsl(op, c.unary(spv::Op::OpFConvert, x[0], Type::f32)), Type::f64);
+}
+
+template <GLSLstd450 op>
+void write_single(Emitter& e, Value v) {
+  if (!plain(control(e, v)) || e.f[v].type == Type::f64) return write_float_call(e, v, through_f32<op>);
+  e.make_glsl(v, op, {e.operand_id(v, 0)});
+}
+
 /// sin(2 pi x): whole turns are dropped exactly before the driver's function sees the angle.
-template <GLSLstd450 op> Expr turns(Code& c, std::span<const Expr> x, const FloatCall& call) {
-  const bool half = call.type == Type::f16;
-  const Expr wide = half ? c.unary(spv::Op::OpFConvert, x[0], Type::f32) : x[0];
-  const Expr rest = wide - glsl(GLSLstd450Floor, wide);
+template <GLSLstd450 op>
+Expr turns(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  const bool convert = call.type != Type::f32;
+  const Expr single = convert ? c.unary(spv::Op::OpFConvert, x[0], Type::f32) : x[0];
+  const Expr rest = single - glsl(GLSLstd450Floor, single);
   const Expr circle = as_float(c.constant(Type::i32, 0x40c9'0fdb), Type::f32); // 2 pi
   const Expr y = glsl(op, rest * circle);
-  return half ? c.unary(spv::Op::OpFConvert, y, Type::f16) : y;
+  return convert ? c.unary(spv::Op::OpFConvert, y, call.type) : y;
 }
 
 void write_reciprocal(Emitter& e, Value v) {
@@ -173,16 +198,26 @@ void write_reciprocal(Emitter& e, Value v) {
   e.make(v, spv::Op::OpFDiv, {e.types.constant(t, format_of(t).one()), e.operand_id(v, 0)});
 }
 
-// -- comparison -----------------------------------------------------------------------------------------------------------
+// -- comparison
+// -----------------------------------------------------------------------------------------------------------
 
 /// By FloatCompare set; Nop where SPIR-V has no single operation.
-constexpr std::array<spv::Op, 16> comparisons{
-    spv::Op::OpNop,           spv::Op::OpFOrdLessThan,      spv::Op::OpFOrdEqual,
-    spv::Op::OpFOrdLessThanEqual, spv::Op::OpFOrdGreaterThan, spv::Op::OpFOrdNotEqual,
-    spv::Op::OpFOrdGreaterThanEqual, spv::Op::OpNop,         spv::Op::OpNop,
-    spv::Op::OpFUnordLessThan, spv::Op::OpFUnordEqual,       spv::Op::OpFUnordLessThanEqual,
-    spv::Op::OpFUnordGreaterThan, spv::Op::OpFUnordNotEqual, spv::Op::OpFUnordGreaterThanEqual,
-    spv::Op::OpNop};
+constexpr std::array<spv::Op, 16> comparisons{spv::Op::OpNop,
+                                              spv::Op::OpFOrdLessThan,
+                                              spv::Op::OpFOrdEqual,
+                                              spv::Op::OpFOrdLessThanEqual,
+                                              spv::Op::OpFOrdGreaterThan,
+                                              spv::Op::OpFOrdNotEqual,
+                                              spv::Op::OpFOrdGreaterThanEqual,
+                                              spv::Op::OpNop,
+                                              spv::Op::OpNop,
+                                              spv::Op::OpFUnordLessThan,
+                                              spv::Op::OpFUnordEqual,
+                                              spv::Op::OpFUnordLessThanEqual,
+                                              spv::Op::OpFUnordGreaterThan,
+                                              spv::Op::OpFUnordNotEqual,
+                                              spv::Op::OpFUnordGreaterThanEqual,
+                                              spv::Op::OpNop};
 
 Expr compare(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const unsigned predicate = ir::fcmp_predicate(call.imm);
@@ -228,8 +263,8 @@ void add_float_handlers(HandlerTable& t) {
   t[index_of(Op::fsqrt)] = write_glsl<GLSLstd450Sqrt>;
   t[index_of(Op::frcp)] = write_reciprocal;
   t[index_of(Op::frsq)] = float_call<reciprocal_root>;
-  t[index_of(Op::fexp2)] = write_glsl<GLSLstd450Exp2>;
-  t[index_of(Op::flog2)] = write_glsl<GLSLstd450Log2>;
+  t[index_of(Op::fexp2)] = write_single<GLSLstd450Exp2>;
+  t[index_of(Op::flog2)] = write_single<GLSLstd450Log2>;
   t[index_of(Op::fsin)] = float_call<turns<GLSLstd450Sin>>;
   t[index_of(Op::fcos)] = float_call<turns<GLSLstd450Cos>>;
   t[index_of(Op::fcmp)] = write_compare;

@@ -9,7 +9,9 @@ using ir::Value;
 
 Expr highest_one(Expr x) {
   Code& c = *x.code;
-  const auto find = [&](Expr y) { return c.expr(c.glsl(GLSLstd450FindUMsb, c.types[Type::i32], {y.id}), Type::i32); };
+  const auto find = [&](Expr y) {
+    return c.expr(c.glsl(GLSLstd450FindUMsb, c.types[Type::i32], {y.id}), Type::i32);
+  };
   if (x.type == Type::i32) return find(x);
   const Expr high = resize(x >> 32, Type::i32), low = resize(x, Type::i32);
   return resize(select(high != 0, find(high) + 32, find(low)), Type::i64);
@@ -92,14 +94,16 @@ Expr classify(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const FloatFormat f = call.format();
   const auto k = [&](uint64_t v) { return c.constant(Type::i32, v); };
   const Expr abs = magnitude(x[0], f), negative = sign_of(x[0], f) != 0;
-  const Expr rank = select(abs == 0, k(0), select(abs < f.implicit_one(), k(1), select(abs < f.infinity(), k(2), k(3))));
+  const Expr rank =
+      select(abs == 0, k(0), select(abs < f.implicit_one(), k(1), select(abs < f.infinity(), k(2), k(3))));
   const Expr number = select(negative, k(5) - rank, k(6) + rank);
   const Expr quiet = select((abs & f.quiet_bit()) != 0, k(1), k(0));
   const Expr index = select(abs > f.infinity(), quiet, number);
   return ((x[1] >> index) & 1) != 0;
 }
 
-// -- division ---------------------------------------------------------------------------------------------------------
+// -- division
+// ---------------------------------------------------------------------------------------------------------
 
 struct DivisionLimits {
   int scale;        ///< exponent that denominators and numerators are scaled by
@@ -120,8 +124,9 @@ Expr is_denormal(Expr x) {
   return (magnitude(x, f) != 0) & ((bits(x) & f.infinity()) == 0);
 }
 
-/// What v_div_scale decides about (value, denominator, numerator). Where both the reciprocal and the quotient are
-/// denormal the manual's text scales the denominator up; it has to go down for the iteration to stay in range.
+/// What v_div_scale decides about (value, denominator, numerator). Where both the reciprocal and the quotient
+/// are denormal the manual's text scales the denominator up; it has to go down for the iteration to stay in
+/// range.
 struct DivisionScale {
   Expr invalid, up, down, flag;
 };
@@ -137,7 +142,8 @@ DivisionScale division_scale(Code& c, std::span<const Expr> x, Type t) {
   const auto quotient = [&](Expr a) { return c.binary(spv::Op::OpFDiv, a, denominator); };
   const Expr near_maximum = !slt(en - ed, l.near_maximum);
   const Expr denormal = is_denormal(denominator);
-  const Expr reciprocal_denormal = is_denormal(quotient(one)), quotient_denormal = is_denormal(quotient(numerator));
+  const Expr reciprocal_denormal = is_denormal(quotient(one)),
+             quotient_denormal = is_denormal(quotient(numerator));
   const Expr both = reciprocal_denormal & quotient_denormal;
   const Expr tiny = !slt(c.constant(Type::i32, static_cast<uint64_t>(l.tiny)), en);
   // The first rule that holds decides.
@@ -153,7 +159,7 @@ DivisionScale division_scale(Code& c, std::span<const Expr> x, Type t) {
   rule(both, no, is_denominator, yes);
   rule(denormal, yes, no, no);
   rule(near_maximum, is_denominator, no, yes);
-  const Expr invalid = (magnitude(numerator, f) == 0) | (magnitude(denominator, f) == 0);
+  const Expr invalid = (magnitude(numerator, f) == 0) | (magnitude(denominator, f) == 0) | is_nan(value, f);
   return {invalid, up, down, flag & !invalid};
 }
 

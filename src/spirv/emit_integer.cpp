@@ -79,12 +79,14 @@ void write_extract(Emitter& e, Value v) {
     e.make(v, spv::Op::OpCompositeExtract, {e.operand_id(v, 0), static_cast<uint32_t>(e.f[v].imm)});
 }
 
-// -- through helper functions ------------------------------------------------------------------------------------
+// -- through helper functions
+// ------------------------------------------------------------------------------------
 
 using Body = Expr (*)(Code&, std::span<const Expr>, Type);
 
 /// A call of a helper that is found by operation and operand type.
-template <Body body> void write_call(Emitter& e, Value v) {
+template <Body body>
+void write_call(Emitter& e, Value v) {
   const Type t = e.f[e.f.operand(v, 0)].type;
   std::vector<Type> types;
   std::vector<Id> arguments;
@@ -92,7 +94,8 @@ template <Body body> void write_call(Emitter& e, Value v) {
     types.push_back(e.f[o].type);
     arguments.push_back(e.id(o));
   }
-  const Helpers::Key key{static_cast<uint8_t>(Helper::integer), index_of(e.f[v].op) << 8 | static_cast<uint64_t>(t)};
+  const Helpers::Key key{static_cast<uint8_t>(Helper::integer),
+                         index_of(e.f[v].op) << 8 | static_cast<uint64_t>(t)};
   const Id function = e.helpers.get(key, ir::info(e.f[v].op).name, e.type_of(v), types,
                                     [t](Code& c, std::span<const Expr> x) { return body(c, x, t); });
   e.make_call(v, function, arguments);
@@ -148,7 +151,8 @@ Expr carry(Code&, std::span<const Expr> x, Type t) {
 Expr borrow(Code&, std::span<const Expr> x, Type) { return (x[0] < x[1]) | ((x[0] == x[1]) & x[2]); }
 
 /// With a carry of false, the plain operations do.
-template <Op op> void write_carry(Emitter& e, Value v) {
+template <Op op>
+void write_carry(Emitter& e, Value v) {
   const bool no_carry = e.f.is_constant(e.f.operand(v, 2), 0);
   if constexpr (op == Op::add_c) {
     if (no_carry) return e.make(v, spv::Op::OpIAdd, {e.operand_id(v, 0), e.operand_id(v, 1)});

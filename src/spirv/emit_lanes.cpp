@@ -9,7 +9,8 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-constexpr uint32_t acquire_release = 0x8, uniform_memory = 0x40, subgroup_memory = 0x80, workgroup_memory = 0x100;
+constexpr uint32_t acquire_release = 0x8, uniform_memory = 0x40, subgroup_memory = 0x80,
+                   workgroup_memory = 0x100;
 
 void write_input(Emitter& e, Value v) {
   const auto which = static_cast<Input>(e.f[v].imm);
@@ -30,8 +31,8 @@ void write_input(Emitter& e, Value v) {
   }
 }
 
-// -- the host subgroup ------------------------------------------------------------------------------------------------
-
+// -- the host subgroup
+// ------------------------------------------------------------------------------------------------
 
 bool one_invocation(const Emitter& e) { return e.options.seating.host_lanes == 1; }
 
@@ -67,7 +68,8 @@ void write_host_ballot(Emitter& e, Value v) {
     return c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
   };
   const Helpers::Key key{static_cast<uint8_t>(Helper::lane), index_of(Op::host_ballot)};
-  e.make_call(v, e.helpers.get(key, "ballot", e.types[Type::i64], std::array{Type::u1}, body), {e.operand_id(v, 0)});
+  e.make_call(v, e.helpers.get(key, "ballot", e.types[Type::i64], std::array{Type::u1}, body),
+              {e.operand_id(v, 0)});
 }
 
 void write_host_any(Emitter& e, Value v) {
@@ -90,7 +92,8 @@ void write_host_broadcast(Emitter& e, Value v) {
          {e.scope(spv::Scope::Subgroup), e.operand_id(v, 0), e.operand_id(v, 1)});
 }
 
-// -- order ----------------------------------------------------------------------------------------------------------------
+// -- order
+// ----------------------------------------------------------------------------------------------------------------
 
 /// Workgroups of one wave need no barrier among waves, only order among its invocations.
 void write_barrier(Emitter& e, Value) {
@@ -102,9 +105,9 @@ void write_barrier(Emitter& e, Value) {
 void write_wave_fence(Emitter& e, Value) {
   if (one_invocation(e)) return;
   const Id subgroup = e.scope(spv::Scope::Subgroup);
-  e.code.effect(
-      spv::Op::OpControlBarrier,
-      {subgroup, subgroup, e.module.u32(acquire_release | uniform_memory | subgroup_memory | workgroup_memory)});
+  e.code.effect(spv::Op::OpControlBarrier,
+                {subgroup, subgroup,
+                 e.module.u32(acquire_release | uniform_memory | subgroup_memory | workgroup_memory)});
 }
 
 void write_memory_fence(Emitter& e, Value) {
@@ -120,7 +123,8 @@ void write_clock(Emitter& e, Value v) {
   e.make(v, spv::Op::OpReadClockKHR, {e.scope(spv::Scope::Subgroup)});
 }
 
-// -- ends -----------------------------------------------------------------------------------------------------------------------
+// -- ends
+// -----------------------------------------------------------------------------------------------------------------------
 
 void write_return(Emitter& e, Value) { e.code.effect(spv::Op::OpReturn, {}), e.code.block = 0; }
 
@@ -157,9 +161,8 @@ Expr trap_body(Emitter& e, Code& c, std::span<const Expr> x) {
 
 void write_trap(Emitter& e, Value v) {
   const Helpers::Key key{static_cast<uint8_t>(Helper::trap), 0};
-  const Id function =
-      e.helpers.get(key, "trap", e.types[Type::none], std::array{Type::i32, Type::i32},
-                    [&](Code& c, std::span<const Expr> x) { return trap_body(e, c, x); });
+  const Id function = e.helpers.get(key, "trap", e.types[Type::none], std::array{Type::i32, Type::i32},
+                                    [&](Code& c, std::span<const Expr> x) { return trap_body(e, c, x); });
   e.code.op(spv::Op::OpFunctionCall, e.types[Type::none],
             {function, e.module.u32(static_cast<uint32_t>(e.f[v].imm) + 1), e.module.u32(e.f[v].pc)});
   write_return(e, v);

@@ -12,7 +12,8 @@ using ir::Space;
 using ir::Type;
 using ir::Value;
 
-// -- global memory: any scalar type, vectors and arrays of it --------------------------------------------------
+// -- global memory: any scalar type, vectors and arrays of it
+// --------------------------------------------------
 
 /// The type that lies in memory: narrower integers where the access is narrower than the value.
 Type memory_type(const AccessSite& s) {
@@ -46,7 +47,8 @@ Id store_global(const AccessSite& s) {
   const Id type = s.c.types.tuple(in_memory, s.components);
   const Id pointer = global_pointer(s.e, s.c, s.address, type);
   std::vector<uint32_t> parts{type, 0};
-  for (const Expr& d : s.data) parts.push_back(in_memory == s.type ? bitcast(d, s.type).id : resize(d, in_memory).id);
+  for (const Expr& d : s.data)
+    parts.push_back(in_memory == s.type ? bitcast(d, s.type).id : resize(d, in_memory).id);
   Id value = parts[2];
   if (s.components > 1) {
     value = parts[1] = s.e.module.new_id();
@@ -56,7 +58,8 @@ Id store_global(const AccessSite& s) {
   return 0;
 }
 
-// -- LDS and scratch: arrays of 32-bit words -----------------------------------------------------------------------
+// -- LDS and scratch: arrays of 32-bit words
+// -----------------------------------------------------------------------
 
 /// One component, `at` bytes behind the address.
 Expr load_component(const AccessSite& s, uint32_t at) {
@@ -102,7 +105,8 @@ void store_part(const AccessSite& s, Id pointer, Type unit, Expr value, Expr shi
 
 void store_narrow(const AccessSite& s, Expr data, Expr byte) {
   const uint64_t ones = (uint64_t{1} << (s.access.bytes * 8u)) - 1;
-  if (is_wide(s)) return store_part(s, wide_lds_pointer(s.e, s.c, byte), Type::i64, data, (byte & 7) << 3, ones);
+  if (is_wide(s))
+    return store_part(s, wide_lds_pointer(s.e, s.c, byte), Type::i64, data, (byte & 7) << 3, ones);
   store_part(s, word_pointer(s.e, s.c, s.space, byte >> 2), Type::i32, data, (byte & 3) << 3, ones);
 }
 

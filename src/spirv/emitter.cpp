@@ -16,7 +16,8 @@ Emitter::Emitter(const ir::Function& function, const EmitOptions& o)
 }
 
 bool Emitter::is_wide_lds_atomic(ir::Value v) const {
-  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64 || lds_bytes() == 0) return false;
+  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64 || lds_bytes() == 0)
+    return false;
   const ir::Space space = ir::MemoryAccess::unpack(f[v].imm).space;
   return space == ir::Space::lds || space == ir::Space::flat;
 }
@@ -96,8 +97,9 @@ Expr Emitter::load_push(Code& c, uint32_t byte_offset) {
   uint32_t member = 0;
   while (offsets[member] != byte_offset) ++member;
   const Type t = member < 6 ? Type::i64 : Type::i32;
-  const Id pointer = c.op(spv::Op::OpAccessChain, module.type_pointer(spv::StorageClass::PushConstant, types[t]),
-                          {push_, module.u32(member)});
+  const Id pointer =
+      c.op(spv::Op::OpAccessChain, module.type_pointer(spv::StorageClass::PushConstant, types[t]),
+           {push_, module.u32(member)});
   return c.expr(c.op(spv::Op::OpLoad, types[t], {pointer}), t);
 }
 
@@ -106,11 +108,16 @@ uint32_t Emitter::lds_bytes() const {
   return (bytes + 7) & ~7u;
 }
 
+Id Emitter::memory_variable(Id type, spv::StorageClass c) {
+  return module.variable(module.type_pointer(c, type), c, options.zero_memory ? module.null(type) : 0);
+}
+
 Id Emitter::lds() {
   if (lds_ == 0) {
     const uint32_t unit = wide_lds_ ? 8 : 4;
-    const Id array = module.type_array(types[wide_lds_ ? Type::i64 : Type::i32], std::max(1u, lds_bytes() / unit), 0);
-    lds_ = module.variable(module.type_pointer(spv::StorageClass::Workgroup, array), spv::StorageClass::Workgroup);
+    const Id array =
+        module.type_array(types[wide_lds_ ? Type::i64 : Type::i32], std::max(1u, lds_bytes() / unit), 0);
+    lds_ = memory_variable(array, spv::StorageClass::Workgroup);
   }
   return lds_;
 }
@@ -118,7 +125,7 @@ Id Emitter::lds() {
 Id Emitter::scratch() {
   if (scratch_ == 0) {
     const Id array = module.type_array(types[Type::i32], std::max(1u, (f.scratch_bytes + 3) / 4), 0);
-    scratch_ = module.variable(module.type_pointer(spv::StorageClass::Private, array), spv::StorageClass::Private);
+    scratch_ = memory_variable(array, spv::StorageClass::Private);
   }
   return scratch_;
 }

@@ -1,5 +1,5 @@
-// What the writers of the instruction families (emit_*.cpp) share: ids of values, the code of the entry point,
-// helper functions.
+// What the writers of the instruction families (emit_*.cpp) share: ids of values, the code of the entry
+// point, helper functions.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ class Emitter {
   ModuleBuilder module;
   Types types{module};
   Helpers helpers{types};
-  Code code{types};                 ///< of the entry point
-  std::vector<uint32_t> variables;  ///< its OpVariable instructions
-  std::optional<Error> error;       ///< the first refusal
+  Code code{types};                ///< of the entry point
+  std::vector<uint32_t> variables; ///< its OpVariable instructions
+  std::optional<Error> error;      ///< the first refusal
   /// Loads a value whose definition the structured form does not keep above its use; null: none is such.
   std::function<Id(ir::Value)> reload;
 
@@ -34,10 +34,11 @@ class Emitter {
   Id operand_id(ir::Value v, unsigned i) { return id(f.operand(v, i)); }
   [[nodiscard]] bool written(ir::Value v) const { return written_[v.index]; }
 
-  // -- ways to give a value its instruction ---------------------------------------------------------------------------
+  // -- ways to give a value its instruction
+  // ---------------------------------------------------------------------------
   void bind(ir::Value v, Id existing); ///< it is what is written already
   void bind(ir::Value v, Expr e) { bind(v, e.id); }
-  Id define(ir::Value v);              ///< the id for an instruction that the caller writes
+  Id define(ir::Value v); ///< the id for an instruction that the caller writes
   void make(ir::Value v, spv::Op op, std::initializer_list<uint32_t> operands) {
     const Id result = define(v);
     code.op_as(result, op, type_of(v), operands);
@@ -55,7 +56,8 @@ class Emitter {
   /// Writes one instruction by its family's handler.
   void write(ir::Value v);
 
-  // -- things of the module that several families want ------------------------------------------------------------------
+  // -- things of the module that several families want
+  // ------------------------------------------------------------------
   [[nodiscard]] Id scope(spv::Scope s) { return module.u32(static_cast<uint32_t>(s)); }
   /// A built-in input variable, loaded.
   Id load_builtin(Code& c, spv::BuiltIn b, Id type);
@@ -64,13 +66,14 @@ class Emitter {
   [[nodiscard]] Id lds();     ///< Workgroup variable: an array of u32, or of u64 if wide_lds()
   [[nodiscard]] Id scratch(); ///< Private variable: an array of u32
   [[nodiscard]] uint32_t lds_bytes() const;
-  /// The program has 64-bit atomics in LDS. Vulkan's Workgroup memory has one type: 32-bit accesses are then made of
-  /// 64-bit ones.
+  /// The program has 64-bit atomics in LDS. Vulkan's Workgroup memory has one type: 32-bit accesses are then
+  /// made of 64-bit ones.
   [[nodiscard]] bool wide_lds() const { return wide_lds_; }
 
  private:
   [[nodiscard]] bool is_wide_lds_atomic(ir::Value v) const;
-  std::vector<Id> ids_;       ///< 0 = not asked for yet
+  [[nodiscard]] Id memory_variable(Id type, spv::StorageClass c);
+  std::vector<Id> ids_; ///< 0 = not asked for yet
   std::vector<bool> written_;
   std::unordered_map<uint32_t, Id> builtins_;
   Id push_ = 0, lds_ = 0, scratch_ = 0;

@@ -23,7 +23,10 @@ using FloatBody = Expr (*)(Code&, std::span<const Expr>, const FloatCall&);
 /// Calls the helper for `v`, making it if it is new. Flushing of operands and result is done around `body`.
 void write_float_call(Emitter& e, ir::Value v, FloatBody body);
 
-template <FloatBody body> void float_call(Emitter& e, ir::Value v) { write_float_call(e, v, body); }
+template <FloatBody body>
+void float_call(Emitter& e, ir::Value v) {
+  write_float_call(e, v, body);
+}
 
 /// x * 2^exponent with one rounding to nearest even, whatever the numbers.
 [[nodiscard]] Expr scale_exactly(Expr x, Expr exponent);
@@ -31,6 +34,9 @@ template <FloatBody body> void float_call(Emitter& e, ir::Value v) { write_float
 [[nodiscard]] Expr soft_fma(Code& c, std::span<const Expr> x, const FloatCall& call);
 /// (a * b + c) * 2^s with one rounding; s is +-64 for f32 and +-128 for f64, positive if c is at least 2.
 [[nodiscard]] Expr soft_scaled_fma(Code& c, std::span<const Expr> x, const FloatCall& call);
+/// significand * 2^(exponent - 1086) as the bits of an f64, rounded as FloatControl::round says. All are i64;
+/// bit 63 of the significand is set and its lowest bit may stand for ones behind it.
+[[nodiscard]] Expr round_to_f64(Expr significand, Expr exponent, Expr negative, unsigned round);
 /// Index of the highest one of a nonzero i32 or i64, in its type.
 [[nodiscard]] Expr highest_one(Expr x);
 /// `x` in another float type with the rounding of `round` (FloatControl::round).

@@ -24,7 +24,9 @@ struct FloatFormat {
 };
 
 [[nodiscard]] constexpr FloatFormat format_of(ir::Type t) {
-  return t == ir::Type::f16 ? FloatFormat{16, 10} : t == ir::Type::f64 ? FloatFormat{64, 52} : FloatFormat{32, 23};
+  return t == ir::Type::f16   ? FloatFormat{16, 10}
+         : t == ir::Type::f64 ? FloatFormat{64, 52}
+                              : FloatFormat{32, 23};
 }
 
 [[nodiscard]] inline Expr bits(Expr x) { return bitcast(x, integer_like(x.type)); }

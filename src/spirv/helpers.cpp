@@ -2,7 +2,8 @@
 
 namespace lanewise::spirv {
 
-Id Helpers::get(Key key, const char* name, Id result, std::span<const ir::Type> parameters, const Body& body) {
+Id Helpers::get(Key key, const char* name, Id result, std::span<const ir::Type> parameters,
+                const Body& body) {
   const uint64_t packed = uint64_t{key.kind} << 56 | key.variant;
   if (const auto it = functions_.find(packed); it != functions_.end()) return it->second;
   const Id function = types_.module.new_id();

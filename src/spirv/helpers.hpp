@@ -1,5 +1,5 @@
-// Small functions of the emitted module, each written once at its first use: operations that SPIR-V does not have
-// or does not define exactly enough. A call is also shorter than most expansions.
+// Small functions of the emitted module, each written once at its first use: operations that SPIR-V does not
+// have or does not define exactly enough. A call is also shorter than most expansions.
 #pragma once
 
 #include <functional>

@@ -12,13 +12,23 @@ using ir::Value;
 
 LaneOps::LaneOps(ir::Function& f, const Seating& s, Builder& body) : s_(s), early_(f, prologue_), b_(body) {}
 
-// -- what depends on the lane's number alone ----------------------------------------------------------------------
+// -- what depends on the lane's number alone
+// ----------------------------------------------------------------------
 
 namespace {
-enum Cached { cached_lane, cached_wave, cached_host_lane, cached_host_bit, cached_mask, cached_below, cached_upper };
+enum Cached {
+  cached_lane,
+  cached_wave,
+  cached_host_lane,
+  cached_host_bit,
+  cached_mask,
+  cached_below,
+  cached_upper
+};
 }
 
-template <class F> Value LaneOps::once(int what, unsigned copy, F make) {
+template <class F>
+Value LaneOps::once(int what, unsigned copy, F make) {
   const std::pair key{what, copy};
   if (const auto it = cached_.find(key); it != cached_.end()) return it->second;
   const Value v = make();
@@ -31,7 +41,8 @@ Value LaneOps::host_lane() {
 }
 
 Value LaneOps::wave() {
-  return once(cached_wave, 0, [&] { return s_.waves() == 1 ? early_.i32(0) : early_.emit(Op::host_wave, {}); });
+  return once(cached_wave, 0,
+              [&] { return s_.waves() == 1 ? early_.i32(0) : early_.emit(Op::host_wave, {}); });
 }
 
 Value LaneOps::lane(unsigned copy) {
@@ -39,15 +50,13 @@ Value LaneOps::lane(unsigned copy) {
 }
 
 Value LaneOps::host_bit() {
-  return once(cached_host_bit, 0, [&] {
-    return early_.shl(early_.i32(1), early_.and_(host_lane(), early_.i32(31)));
-  });
+  return once(cached_host_bit, 0,
+              [&] { return early_.shl(early_.i32(1), early_.and_(host_lane(), early_.i32(31))); });
 }
 
 Value LaneOps::lane_mask(unsigned copy) {
-  return once(cached_mask, copy, [&] {
-    return early_.shl(early_.i32(1), early_.and_(lane(copy), early_.i32(31)));
-  });
+  return once(cached_mask, copy,
+              [&] { return early_.shl(early_.i32(1), early_.and_(lane(copy), early_.i32(31))); });
 }
 
 Value LaneOps::below(unsigned copy) {
@@ -76,7 +85,8 @@ Value LaneOps::host_table(const std::vector<uint8_t>& invocations) {
   std::vector<Value> words;
   for (size_t i = 0; i < invocations.size(); i += 4) {
     uint32_t word = 0;
-    for (size_t k = 0; k < 4 && i + k < invocations.size(); ++k) word |= uint32_t{invocations[i + k]} << (8 * k);
+    for (size_t k = 0; k < 4 && i + k < invocations.size(); ++k)
+      word |= uint32_t{invocations[i + k]} << (8 * k);
     words.push_back(early_.i32(word));
   }
   const Value word = pick(early_, words, early_.lshr(host_lane(), early_.i32(2)));
@@ -85,7 +95,8 @@ Value LaneOps::host_table(const std::vector<uint8_t>& invocations) {
   return tables_[invocations] = v;
 }
 
-// -- masks ------------------------------------------------------------------------------------------------------------
+// -- masks
+// ------------------------------------------------------------------------------------------------------------
 
 /// 32 lanes of the ballot as an i32.
 Value LaneOps::ballot_half(Copies m, unsigned half) {
@@ -150,7 +161,8 @@ Value LaneOps::mbcnt(Value word, bool upper, unsigned copy) {
   return upper ? b_.i32(0) : counted(word);
 }
 
-// -- reading other lanes ---------------------------------------------------------------------------------------------------
+// -- reading other lanes
+// ---------------------------------------------------------------------------------------------------
 
 Value LaneOps::pick(Builder& b, Copies choices, Value index) {
   if (b.function.is_constant(index)) return choices[b.function[index].imm % choices.size()];
@@ -220,7 +232,8 @@ std::vector<Value> LaneOps::push(Copies v, Copies lane, Copies m) {
   return result;
 }
 
-// -- fixed patterns -----------------------------------------------------------------------------------------------------------
+// -- fixed patterns
+// -----------------------------------------------------------------------------------------------------------
 
 /// v as invocation h of `mask` sees it: in invocation invocations[h].
 Value LaneOps::in_host_order(Value v, const std::vector<uint8_t>& invocations, uint64_t mask) {

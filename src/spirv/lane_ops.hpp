@@ -39,7 +39,7 @@ class LaneOps {
   [[nodiscard]] unsigned copies() const { return s_.copies(); }
   [[nodiscard]] bool alone() const { return s_.host_lanes == 1; }
   [[nodiscard]] ir::Value host_lane();
-  [[nodiscard]] ir::Value host_bit(); ///< 1 << (host_lane & 31)
+  [[nodiscard]] ir::Value host_bit();               ///< 1 << (host_lane & 31)
   [[nodiscard]] ir::Value lane_mask(unsigned copy); ///< 1 << (lane & 31)
   [[nodiscard]] ir::Value below(unsigned copy);     ///< ones below bit (lane & 31)
   [[nodiscard]] ir::Value upper_host_lane();        ///< host_lane >= 32
@@ -59,7 +59,8 @@ class LaneOps {
   std::map<uint64_t, ir::Value> predicates_;
   std::map<std::vector<uint8_t>, ir::Value> tables_;
   std::map<std::pair<int, unsigned>, ir::Value> cached_;
-  template <class F> ir::Value once(int what, unsigned copy, F make);
+  template <class F>
+  ir::Value once(int what, unsigned copy, F make);
 };
 
 } // namespace lanewise::spirv

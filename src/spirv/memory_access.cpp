@@ -53,12 +53,14 @@ struct Frame {
     const Part global = [&](Code& k) { return at(k, Space::global, address); };
     const Part scratch = [&](Code& k) {
       if (e.f.scratch_bytes == 0) return global(k);
-      return choose(k, high == guest_abi::private_aperture_hi, result_type, has_value,
-                    [&](Code& p) { return at(p, Space::scratch, low); }, global);
+      return choose(
+          k, high == guest_abi::private_aperture_hi, result_type, has_value,
+          [&](Code& p) { return at(p, Space::scratch, low); }, global);
     };
     if (e.lds_bytes() == 0) return scratch(c);
-    return choose(c, high == guest_abi::shared_aperture_hi, result_type, has_value,
-                  [&](Code& p) { return at(p, Space::lds, low); }, scratch);
+    return choose(
+        c, high == guest_abi::shared_aperture_hi, result_type, has_value,
+        [&](Code& p) { return at(p, Space::lds, low); }, scratch);
   }
 
   Id anywhere(Code& c, Expr address) const {
@@ -105,19 +107,22 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
     const size_t at = ask_active ? 1 : 0;
     Expr address = x[at];
     if (halves) {
-      const Id pair = c.op(spv::Op::OpCompositeConstruct, c.types.tuple(Type::i32, 2), {x[at].id, x[at + 1].id});
+      const Id pair =
+          c.op(spv::Op::OpCompositeConstruct, c.types.tuple(Type::i32, 2), {x[at].id, x[at + 1].id});
       address = c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
     }
-    const Frame frame{e, access, type, components, result_type, has_value, body, x.subspan(at + (halves ? 2 : 1))};
+    const Frame frame{e,           access,    type, components,
+                      result_type, has_value, body, x.subspan(at + (halves ? 2 : 1))};
     Id result = 0;
     if (ask_active)
-      result = choose(c, x[0], result_type, has_value, [&](Code& k) { return frame.anywhere(k, address); }, {});
+      result =
+          choose(c, x[0], result_type, has_value, [&](Code& k) { return frame.anywhere(k, address); }, {});
     else
       result = frame.anywhere(c, address);
     return c.expr(result, type);
   };
-  const Id function = e.helpers.get({static_cast<uint8_t>(kind), variant}, ir::info(inst.op).name, result_type,
-                                    types, whole);
+  const Id function =
+      e.helpers.get({static_cast<uint8_t>(kind), variant}, ir::info(inst.op).name, result_type, types, whole);
   e.make_call(v, function, arguments);
 }
 
@@ -126,15 +131,16 @@ Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus) {
   const Id array = lds ? e.lds() : e.scratch();
   const uint32_t words = (lds ? e.lds_bytes() : e.f.scratch_bytes + 3) / 4;
   if (plus != 0) index = index + plus;
-  const Id inside = c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(1u, words) - 1)});
+  const Id inside =
+      c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(1u, words) - 1)});
   const auto storage = lds ? spv::StorageClass::Workgroup : spv::StorageClass::Private;
   return c.op(spv::Op::OpAccessChain, c.module.type_pointer(storage, c.types[Type::i32]), {array, inside});
 }
 
 Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address) {
   const Expr index = byte_address >> 3;
-  const Id inside =
-      c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(8u, e.lds_bytes()) / 8 - 1)});
+  const Id inside = c.glsl(GLSLstd450UMin, c.types[Type::i32],
+                           {index.id, c.module.u32(std::max(8u, e.lds_bytes()) / 8 - 1)});
   return c.op(spv::Op::OpAccessChain, c.module.type_pointer(spv::StorageClass::Workgroup, c.types[Type::i64]),
               {e.lds(), inside});
 }

@@ -1,13 +1,13 @@
-// The frame that loads, stores and atomics share: one helper function for each kind of access, which asks whether
-// the lane is active, and by the address' aperture where it lies.
+// The frame that loads, stores and atomics share: one helper function for each kind of access, which asks
+// whether the lane is active, and by the address' aperture where it lies.
 #pragma once
 
 #include "spirv/emitter.hpp"
 
 namespace lanewise::spirv {
 
-/// What a body does at an address in a known space (never flat). `data` are the operands behind `active`. Returns
-/// the value's id, 0 if there is none.
+/// What a body does at an address in a known space (never flat). `data` are the operands behind `active`.
+/// Returns the value's id, 0 if there is none.
 struct AccessSite {
   Emitter& e;
   Code& c;
@@ -15,7 +15,7 @@ struct AccessSite {
   Expr address; ///< i64 in global memory, i32 elsewhere
   std::span<const Expr> data;
   ir::MemoryAccess access;
-  ir::Type type;       ///< of the result's components, or of the data
+  ir::Type type; ///< of the result's components, or of the data
   unsigned components;
 };
 using AccessBody = Id (*)(const AccessSite&);
@@ -35,7 +35,8 @@ void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word);
 /// A pointer into global memory.
 [[nodiscard]] Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee);
 
-/// The kinds of ir::OpKind with a memory operation's handlers: load and store here, atomics in emit_atomics.cpp.
+/// The kinds of ir::OpKind with a memory operation's handlers: load and store here, atomics in
+/// emit_atomics.cpp.
 void write_load_store(Emitter& e, ir::Value v, bool ask_active);
 void write_atomic(Emitter& e, ir::Value v, bool ask_active);
 

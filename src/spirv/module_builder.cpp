@@ -111,9 +111,12 @@ Id ModuleBuilder::new_struct(std::span<const Id> members) {
   return id;
 }
 
-Id ModuleBuilder::variable(Id pointer_type, spv::StorageClass c) {
+Id ModuleBuilder::variable(Id pointer_type, spv::StorageClass c, Id initializer) {
   const Id id = new_id();
-  append(globals_, spv::Op::OpVariable, {pointer_type, id, static_cast<uint32_t>(c)});
+  if (initializer != 0)
+    append(globals_, spv::Op::OpVariable, {pointer_type, id, static_cast<uint32_t>(c), initializer});
+  else
+    append(globals_, spv::Op::OpVariable, {pointer_type, id, static_cast<uint32_t>(c)});
   interface_.push_back(id);
   return id;
 }
@@ -155,12 +158,15 @@ std::vector<uint32_t> ModuleBuilder::finish() {
   append(out, spv::Op::OpMemoryModel,
          {static_cast<uint32_t>(spv::AddressingModel::PhysicalStorageBuffer64),
           static_cast<uint32_t>(spv::MemoryModel::GLSL450)});
-  auto entry = joined({static_cast<uint32_t>(spv::ExecutionModel::GLCompute), entry_}, literal_string("main"));
+  auto entry =
+      joined({static_cast<uint32_t>(spv::ExecutionModel::GLCompute), entry_}, literal_string("main"));
   entry.insert(entry.end(), interface_.begin(), interface_.end());
   append_instruction(out, spv::Op::OpEntryPoint, entry);
-  for (const auto* section : {&modes_, &names_, &decorations_}) out.insert(out.end(), section->begin(), section->end());
+  for (const auto* section : {&modes_, &names_, &decorations_})
+    out.insert(out.end(), section->begin(), section->end());
   write_no_contraction(out);
-  for (const auto* section : {&globals_, &functions_}) out.insert(out.end(), section->begin(), section->end());
+  for (const auto* section : {&globals_, &functions_})
+    out.insert(out.end(), section->begin(), section->end());
   out[3] = bound_;
   return out;
 }

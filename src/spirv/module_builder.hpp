@@ -1,5 +1,5 @@
-// Writes SPIR-V 1.6 modules: sections in their order, types and constants once each. It knows the binary format,
-// not Lanewise's IR. Output depends on the order of calls only.
+// Writes SPIR-V 1.6 modules: sections in their order, types and constants once each. It knows the binary
+// format, not Lanewise's IR. Output depends on the order of calls only.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class ModuleBuilder {
  public:
   [[nodiscard]] Id new_id() { return bound_++; }
 
-  // -- declarations ---------------------------------------------------------------------------------------------
+  // -- declarations
+  // ---------------------------------------------------------------------------------------------
   void capability(spv::Capability c); ///< once each
   void extension(std::string_view name);
   [[nodiscard]] Id glsl(); ///< the import of GLSL.std.450
@@ -33,17 +34,23 @@ class ModuleBuilder {
   void entry_point(Id function) { entry_ = function; }
   void name(Id id, std::string_view text);
   void decorate(Id id, spv::Decoration d, std::initializer_list<uint32_t> literals = {});
-  void decorate_member(Id id, uint32_t member, spv::Decoration d, std::initializer_list<uint32_t> literals = {});
+  void decorate_member(Id id, uint32_t member, spv::Decoration d,
+                       std::initializer_list<uint32_t> literals = {});
   /// NoContraction. A decoration group holds them all: one word for each, not three.
   void no_contraction(Id id) { exact_.push_back(id); }
 
-  // -- types and constants: the same request gives the same id ------------------------------------------------------
-  [[nodiscard]] Id type(spv::Op op, std::initializer_list<uint32_t> operands) { return unique(op, 0, operands); }
+  // -- types and constants: the same request gives the same id
+  // ------------------------------------------------------
+  [[nodiscard]] Id type(spv::Op op, std::initializer_list<uint32_t> operands) {
+    return unique(op, 0, operands);
+  }
   [[nodiscard]] Id type_void() { return type(spv::Op::OpTypeVoid, {}); }
   [[nodiscard]] Id type_bool() { return type(spv::Op::OpTypeBool, {}); }
   [[nodiscard]] Id type_int(unsigned width);   ///< unsigned; declares the capability that the width needs
   [[nodiscard]] Id type_float(unsigned width); ///< likewise
-  [[nodiscard]] Id type_vector(Id element, uint32_t count) { return type(spv::Op::OpTypeVector, {element, count}); }
+  [[nodiscard]] Id type_vector(Id element, uint32_t count) {
+    return type(spv::Op::OpTypeVector, {element, count});
+  }
   [[nodiscard]] Id type_pointer(spv::StorageClass c, Id pointee) {
     return type(spv::Op::OpTypePointer, {static_cast<uint32_t>(c), pointee});
   }
@@ -62,11 +69,13 @@ class ModuleBuilder {
   [[nodiscard]] Id composite(Id type, std::span<const Id> parts);
   /// A struct is new at each request, as its decorations are its own.
   [[nodiscard]] Id new_struct(std::span<const Id> members);
-  /// A module-scope variable; it becomes part of the entry point's interface.
-  [[nodiscard]] Id variable(Id pointer_type, spv::StorageClass c);
+  /// A module-scope variable; it becomes part of the entry point's interface. `initializer` 0: none.
+  [[nodiscard]] Id variable(Id pointer_type, spv::StorageClass c, Id initializer = 0);
 
   /// Adds a whole function, OpFunction to OpFunctionEnd.
-  void function(std::span<const uint32_t> words) { functions_.insert(functions_.end(), words.begin(), words.end()); }
+  void function(std::span<const uint32_t> words) {
+    functions_.insert(functions_.end(), words.begin(), words.end());
+  }
 
   /// The module. Call it once, at the end.
   [[nodiscard]] std::vector<uint32_t> finish();

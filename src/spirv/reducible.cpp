@@ -27,11 +27,10 @@ cfg::Graph graph_of(const Function& f) {
 
 namespace {
 
-
 size_t phi_count(const Function& f, Block b) {
   const auto& list = f[b].instructions;
-  return static_cast<size_t>(
-      std::ranges::find_if(list, [&](Value v) { return f[v].op != Op::phi; }) - list.begin());
+  return static_cast<size_t>(std::ranges::find_if(list, [&](Value v) { return f[v].op != Op::phi; }) -
+                             list.begin());
 }
 
 Value add_phi(Function& f, Block b, Value like, std::span<const Value> incoming) {
@@ -44,7 +43,8 @@ Value add_phi(Function& f, Block b, Value like, std::span<const Value> incoming)
   return phi;
 }
 
-// -- dispatch blocks --------------------------------------------------------------------------------------------------
+// -- dispatch blocks
+// --------------------------------------------------------------------------------------------------
 
 /// A way to an entry that is to lead through the dispatch.
 struct Way {
@@ -66,9 +66,8 @@ std::vector<Way> ways_to(const Function& f, std::span<const uint32_t> entries) {
       ways.push_back({preds[p], slot, e, p});
     }
   }
-  std::ranges::sort(ways, [](const Way& a, const Way& b) {
-    return std::pair(a.from, a.slot) < std::pair(b.from, b.slot);
-  });
+  std::ranges::sort(
+      ways, [](const Way& a, const Way& b) { return std::pair(a.from, a.slot) < std::pair(b.from, b.slot); });
   return ways;
 }
 
@@ -111,7 +110,8 @@ void add_dispatch(Function& f, std::span<const uint32_t> entries) {
   }
 }
 
-// -- values that lost their place above their uses ----------------------------------------------------------------------
+// -- values that lost their place above their uses
+// ----------------------------------------------------------------------
 
 class Repair {
  public:

@@ -25,9 +25,10 @@ struct Seating {
 /// Errors of kind `call` for sizes that cannot be: W, S', or a workgroup of 0 or more than 1024 items.
 [[nodiscard]] Expected<void> check(const Seating& s);
 
-/// The seating that `auto` takes on a device whose subgroups have `subgroup_size` invocations in compute and the
-/// operations (vote, ballot, shuffle) that a wave needs: native if the sizes agree, folded onto a whole subgroup
-/// if it is narrower than the wave, and one invocation for a wave otherwise.
-[[nodiscard]] unsigned choose_host_lanes(unsigned wave_size, unsigned subgroup_size, bool has_subgroup_operations);
+/// The seating that `auto` takes on a device whose subgroups have `subgroup_size` invocations in compute and
+/// the operations (vote, ballot, shuffle) that a wave needs: native if the sizes agree, folded onto a whole
+/// subgroup if it is narrower than the wave, and one invocation for a wave otherwise.
+[[nodiscard]] unsigned choose_host_lanes(unsigned wave_size, unsigned subgroup_size,
+                                         bool has_subgroup_operations);
 
 } // namespace lanewise::spirv

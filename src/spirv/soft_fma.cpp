@@ -6,11 +6,12 @@ namespace {
 
 using ir::Type;
 
-// -- f16 and f32, through f64 ------------------------------------------------------------------------------------
+// -- f16 and f32, through f64
+// ------------------------------------------------------------------------------------
 
-/// a * b + c of narrower floats in f64, rounded to odd (Boldo and Melquiond, "Emulation of a FMA and Correctly
-/// Rounded Sums", 2008): a later rounding to f32 or f16 gives what one rounding would have given. The product is
-/// exact in f64.
+/// a * b + c of narrower floats in f64, rounded to odd (Boldo and Melquiond, "Emulation of a FMA and
+/// Correctly Rounded Sums", 2008): a later rounding to f32 or f16 gives what one rounding would have given.
+/// The product is exact in f64.
 Expr sum_to_odd(Code& c, std::span<const Expr> x) {
   std::array<Expr, 3> wide;
   for (unsigned i = 0; i < 3; ++i) wide[i] = c.unary(spv::Op::OpFConvert, x[i], Type::f64);
@@ -29,18 +30,48 @@ Expr narrowed(Code& c, Expr x, Type to, unsigned round) {
   return narrow_exactly(x, to, round);
 }
 
-// -- f64, in integers ------------------------------------------------------------------------------------------------
-
-struct Wide { ///< 128 bits
-  Expr high, low;
-};
-
 Expr k64(Code& c, uint64_t v) { return c.constant(Type::i64, v); }
 Expr one_if(Expr condition) { return select(condition, k64(*condition.code, 1), k64(*condition.code, 0)); }
 
 /// x << n and x >> n for n in 0 .. 64, where SPIR-V stops at 63.
 Expr up(Expr x, Expr n) { return select(n >= 64, 0, x << (n & 63)); }
 Expr down(Expr x, Expr n) { return select(n >= 64, 0, x >> (n & 63)); }
+
+} // namespace
+
+Expr round_to_f64(Expr significand, Expr exponent, Expr negative, unsigned round) {
+  Code& c = *significand.code;
+  const FloatFormat f = format_of(Type::f64);
+  const Expr normal = sgt(exponent, 0);
+  // Below half of the smallest number only "something" is left.
+  significand = select(slt(exponent, -52), 1, significand);
+  const Expr deeper = k64(c, 12) - exponent;
+  const Expr shift = select(normal, k64(c, 11), select(deeper > 64, k64(c, 64), deeper));
+  const Expr q = down(significand, shift), rest = significand - up(q, shift);
+  const Expr half = up(k64(c, 1), shift - 1);
+  Expr away = c.constant(Type::u1, 0);
+  if (round == 0) away = (rest > half) | ((rest == half) & ((q & 1) != 0));
+  if (round == 1) away = (rest != 0) & !negative;
+  if (round == 2) away = (rest != 0) & negative;
+  // The implicit one adds itself to the exponent field.
+  Expr result = q + select(normal, (exponent - 1) << 52, k64(c, 0)) + one_if(away);
+  const Expr infinity = k64(c, f.infinity()), largest = k64(c, f.infinity() - 1);
+  const Expr over = round == 0   ? infinity
+                    : round == 1 ? select(negative, largest, infinity)
+                    : round == 2 ? select(negative, infinity, largest)
+                                 : largest;
+  result = select(!slt(exponent, 2047) | (result >= f.infinity()), over, result);
+  return result | select(negative, k64(c, f.sign_bit()), k64(c, 0));
+}
+
+namespace {
+
+// -- f64, in integers
+// ------------------------------------------------------------------------------------------------
+
+struct Wide { ///< 128 bits
+  Expr high, low;
+};
 
 /// x >> n for any n; the lowest bit also tells of ones that fell off.
 Wide down_sticky(Wide x, Expr n) {
@@ -84,32 +115,6 @@ Unpacked unpack(Expr x) {
           (b & f.sign_bit()) != 0};
 }
 
-/// significand * 2^(exponent - 1075 - 11) as f64; bit 63 is set, the lowest bit is sticky.
-Expr pack(Expr significand, Expr exponent, Expr negative, unsigned round) {
-  Code& c = *significand.code;
-  const FloatFormat f = format_of(Type::f64);
-  const Expr normal = sgt(exponent, 0);
-  // Below half of the smallest number only "something" is left.
-  significand = select(slt(exponent, -52), 1, significand);
-  const Expr deeper = k64(c, 12) - exponent;
-  const Expr shift = select(normal, k64(c, 11), select(deeper > 64, k64(c, 64), deeper));
-  const Expr q = down(significand, shift), rest = significand - up(q, shift);
-  const Expr half = up(k64(c, 1), shift - 1);
-  Expr away = c.constant(Type::u1, 0);
-  if (round == 0) away = (rest > half) | ((rest == half) & ((q & 1) != 0));
-  if (round == 1) away = (rest != 0) & !negative;
-  if (round == 2) away = (rest != 0) & negative;
-  // The implicit one adds itself to the exponent field.
-  Expr result = q + select(normal, (exponent - 1) << 52, k64(c, 0)) + one_if(away);
-  const Expr infinity = k64(c, f.infinity()), largest = k64(c, f.infinity() - 1);
-  const Expr over = round == 0   ? infinity
-                    : round == 1 ? select(negative, largest, infinity)
-                    : round == 2 ? select(negative, infinity, largest)
-                                 : largest;
-  result = select(!slt(exponent, 2047) | (result >= f.infinity()), over, result);
-  return result | select(negative, k64(c, f.sign_bit()), k64(c, 0));
-}
-
 /// (a * b + c) * 2^scale for finite a, b, c, not all products zero.
 Expr finite_fma(Code& c, std::span<const Expr> x, Expr scale, unsigned round) {
   const Unpacked a = unpack(x[0]), b = unpack(x[1]), d = unpack(x[2]);
@@ -136,10 +141,10 @@ Expr finite_fma(Code& c, std::span<const Expr> x, Expr scale, unsigned round) {
   const Expr in_low = total.high == 0;
   const Expr top = select(in_low, total.low, total.high), below = select(in_low, 0, total.low);
   const Expr leading = k64(c, 63) - highest_one(top | 1);
-  const Expr significand = (top << leading) | down(below, k64(c, 64) - leading) |
-                           one_if((below << leading) != 0);
+  const Expr significand =
+      (top << leading) | down(below, k64(c, 64) - leading) | one_if((below << leading) != 0);
   const Expr field = exponent + 64 + 11 - leading - select(in_low, k64(c, 64), k64(c, 0)) + scale;
-  const Expr packed = pack(significand, field, negative, round);
+  const Expr packed = round_to_f64(significand, field, negative, round);
   // An exact zero: -0 if both are negative, or when rounding down unless both are positive.
   const Expr both = p_negative & d.negative;
   const Expr zero_negative = round == 2 ? p_negative | d.negative : both;
@@ -166,7 +171,8 @@ Expr soft_fma(Code& c, std::span<const Expr> x, const FloatCall& call) {
   if (round != 2) return result;
   // Numbers that cancel give -0 when rounding down.
   const FloatFormat f = call.format();
-  const Expr cancelled = (bits(exact) == 0) & (((sign_of(x[0], f) ^ sign_of(x[1], f) ^ sign_of(x[2], f)) != 0));
+  const Expr cancelled =
+      (bits(exact) == 0) & (((sign_of(x[0], f) ^ sign_of(x[1], f) ^ sign_of(x[2], f)) != 0));
   return select(cancelled, as_float(c.constant(integer_like(call.type), f.sign_bit()), call.type), result);
 }
 

@@ -25,7 +25,8 @@ constexpr std::array dimensions{0u, 1u, 2u};
 class Lowering {
  public:
   Lowering(const Function& from, const LoweringOptions& o)
-      : f_(from), o_(o), out_(from.wave_size), b_(out_), lanes_(out_, o.seating, b_), first_(from.value_count(), none) {}
+      : f_(from), o_(o), out_(from.wave_size), b_(out_), lanes_(out_, o.seating, b_),
+        first_(from.value_count(), none) {}
 
   Expected<Function> run() {
     out_.name = f_.name;
@@ -61,7 +62,8 @@ class Lowering {
   /// Definitions before uses: blocks in reverse post-order.
   [[nodiscard]] std::vector<Block> order() const;
 
-  // -- values ---------------------------------------------------------------------------------------------------------
+  // -- values
+  // ---------------------------------------------------------------------------------------------------------
   [[nodiscard]] Copies all(Value v) {
     if (f_.is_constant(v) && first_[v.index] == none) set(v, {out_.constant(f_[v].type, f_[v].imm)});
     const uint32_t n = f_[v].uniform ? 1 : copies();
@@ -81,7 +83,8 @@ class Lowering {
     pool_.insert(pool_.end(), values.begin(), values.end());
   }
   /// make(copy) for each copy of v, or once if it is uniform.
-  template <class F> void each(Value v, F make) {
+  template <class F>
+  void each(Value v, F make) {
     std::vector<Value> made;
     const unsigned n = f_[v].uniform ? 1 : copies();
     for (unsigned c = 0; c < n; ++c) made.push_back(make(c));
@@ -99,6 +102,8 @@ class Lowering {
     for (const Value o : f_.operands(v)) list.push_back(get(o, copy));
     return list;
   }
+  /// A result that is one for the wave: on a single invocation any value is, which the flag does not know.
+  [[nodiscard]] Value one(Value v) { return out_[v].uniform ? v : b_.host_broadcast(v, b_.i32(0)); }
   [[nodiscard]] Value scratch_address(Value address, Space space, unsigned copy);
   [[nodiscard]] Value flat_id(unsigned copy);
   [[nodiscard]] Value local_id(unsigned dimension, unsigned copy);
@@ -140,7 +145,8 @@ std::vector<Block> Lowering::order() const {
   return {post.rbegin(), post.rend()};
 }
 
-// -- families ---------------------------------------------------------------------------------------------------------
+// -- families
+// ---------------------------------------------------------------------------------------------------------
 
 Expected<void> Lowering::lower(Value v) {
   const ir::Inst& inst = f_[v];
@@ -150,12 +156,16 @@ Expected<void> Lowering::lower(Value v) {
   case Op::phi: lower_phi(v); return {};
   case Op::input: lower_input(v); return {};
   case Op::lane_id: each(v, [&](unsigned c) { return lanes_.lane(c); }); return {};
-  case Op::ballot: set(v, {lanes_.ballot(copied(operand(0)))}); return {};
-  case Op::any: set(v, {lanes_.any(copied(operand(0)))}); return {};
+  case Op::ballot: set(v, {one(lanes_.ballot(copied(operand(0))))}); return {};
+  case Op::any:
+    set(v, {one(f_[operand(0)].uniform ? get(operand(0), 0) : lanes_.any(copied(operand(0))))});
+    return {};
   case Op::lane_bit: each(v, [&](unsigned c) { return lanes_.lane_bit(get(operand(0), c), c); }); return {};
-  case Op::mbcnt: each(v, [&](unsigned c) { return lanes_.mbcnt(get(operand(0), c), inst.imm != 0, c); }); return {};
-  case Op::read_lane: set(v, {lanes_.read_lane(copied(operand(0)), get(operand(1), 0))}); return {};
-  case Op::read_first: set(v, {lanes_.read_first(copied(operand(0)), copied(operand(1)))}); return {};
+  case Op::mbcnt:
+    each(v, [&](unsigned c) { return lanes_.mbcnt(get(operand(0), c), inst.imm != 0, c); });
+    return {};
+  case Op::read_lane: set(v, {one(lanes_.read_lane(copied(operand(0)), get(operand(1), 0)))}); return {};
+  case Op::read_first: set(v, {one(lanes_.read_first(copied(operand(0)), copied(operand(1))))}); return {};
   case Op::permute: {
     const auto source = copied(operand(0));
     each(v, [&](unsigned c) { return lanes_.permute(source, get(operand(1), c)); });
@@ -218,7 +228,11 @@ Value Lowering::scratch_address(Value address, Space space, unsigned copy) {
 }
 
 void Lowering::lower_phi(Value v) {
-  each(v, [&](unsigned) { return out_.append(b_.block, Op::phi, {}, f_[v].type, 0, 1, f_[v].pc); });
+  each(v, [&](unsigned) {
+    const Value phi = out_.append(b_.block, Op::phi, {}, f_[v].type, 0, 1, f_[v].pc);
+    out_[phi].uniform = f_[v].uniform;
+    return phi;
+  });
 }
 
 void Lowering::finish_phis() {
@@ -239,7 +253,8 @@ void Lowering::finish_phis() {
     }
 }
 
-// -- inputs -------------------------------------------------------------------------------------------------------------
+// -- inputs
+// -------------------------------------------------------------------------------------------------------------
 
 void Lowering::lower_input(Value v) {
   const auto which = static_cast<Input>(f_[v].imm);
@@ -276,8 +291,8 @@ Value Lowering::local_id(unsigned dimension, unsigned copy) {
   const auto& size = seating().workgroup;
   Value rest = flat_id(copy);
   for (unsigned d = 0; d < dimension; ++d) rest = divided(rest, size[d]);
-  const bool last = dimension == 2 || (dimension == 1 && size[2] == 1) ||
-                    (dimension == 0 && size[1] == 1 && size[2] == 1);
+  const bool last =
+      dimension == 2 || (dimension == 1 && size[2] == 1) || (dimension == 0 && size[1] == 1 && size[2] == 1);
   if (size[dimension] == 1) return e.i32(0);
   if (last) return rest;
   if ((size[dimension] & (size[dimension] - 1)) == 0) return e.and_(rest, e.i32(size[dimension] - 1));

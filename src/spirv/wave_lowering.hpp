@@ -8,17 +8,17 @@ namespace lanewise::spirv {
 
 struct LoweringOptions {
   Seating seating;
-  /// Workgroups at the border of the grid may be partial: lanes beyond DispatchBlock::grid are off from the start.
-  /// When false, whoever dispatches promises that the grid is a multiple of the workgroup.
+  /// Workgroups at the border of the grid may be partial: lanes beyond DispatchBlock::grid are off from the
+  /// start. When false, whoever dispatches promises that the grid is a multiple of the workgroup.
   bool partial_workgroups = false;
 };
 
 /// The result has host_* operations in place of lane_id, ballot, lane_bit, any, mbcnt, read_lane, read_first,
-/// permute, push, dpp, wave_in_group, local_id_* and initial_exec. A per-lane value of `f` is L values (one for
-/// each copy), a uniform one stays one. Folding happens on the way; run simplify and dead code removal again.
-/// Scratch of all copies lies one behind the other.
-/// Errors: `call` for an impossible seating, `limit` for a program that would grow beyond limits::max_ir_values,
-/// `unsupported` for operations that have to be lowered before (buffers).
+/// permute, push, dpp, wave_in_group, local_id_* and initial_exec. A per-lane value of `f` is L values (one
+/// for each copy), a uniform one stays one. Folding happens on the way; run simplify and dead code removal
+/// again. Scratch of all copies lies one behind the other. Errors: `call` for an impossible seating, `limit`
+/// for a program that would grow beyond limits::max_ir_values, `unsupported` for operations that have to be
+/// lowered before (buffers).
 [[nodiscard]] Expected<ir::Function> lower_waves(const ir::Function& f, const LoweringOptions& options);
 
 } // namespace lanewise::spirv

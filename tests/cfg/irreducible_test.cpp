@@ -32,7 +32,8 @@ TEST(Irreducible, AgreesWithTheLoopFinder) {
     const auto nodes = static_cast<uint32_t>(2 + rng() % 12);
     std::vector<Edge> edges;
     for (uint32_t n = 0; n < nodes; ++n)
-      for (auto s = rng() % 3; s > 0; --s) edges.emplace_back(n, static_cast<uint32_t>(1 + rng() % (nodes - 1)));
+      for (auto s = rng() % 3; s > 0; --s)
+        edges.emplace_back(n, static_cast<uint32_t>(1 + rng() % (nodes - 1)));
     const Graph g(nodes, edges);
     const bool reducible = find_loops(g, reverse_post_order(g), dominators(g)).reducible();
     EXPECT_EQ(irreducible_entries(g).empty(), reducible);

@@ -76,6 +76,8 @@ void check_form(const Structured& s, const std::string& name) {
       ASSERT_NE(node.successors[i].node, none) << name;
       edges.emplace_back(n, node.successors[i].node);
     }
+    if (node.successor_count == 2)
+      ASSERT_NE(node.successors[0].node, node.successors[1].node) << name << ": two ways to one node";
     // Structural dominance counts the declared merge and continue targets as successors.
     if (node.continue_target != none) edges.emplace_back(n, node.continue_target);
     if (node.merge == none) continue;

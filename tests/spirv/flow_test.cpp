@@ -1,5 +1,5 @@
-// Control flow: any graph, with values and phis that cross its edges, gives a valid module that computes what a walk
-// through the graph computes.
+// Control flow: any graph, with values and phis that cross its edges, gives a valid module that computes what
+// a walk through the graph computes.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -18,9 +18,9 @@ using ir::Value;
 
 constexpr uint32_t max_steps = 40;
 
-/// A program that walks a graph for max_steps blocks: in each it mixes the block's number into a hash, and the hash
-/// decides the way. Two state values travel through phis in every block with several predecessors; `kept` values are
-/// used far from where they are made.
+/// A program that walks a graph for max_steps blocks: in each it mixes the block's number into a hash, and
+/// the hash decides the way. Two state values travel through phis in every block with several predecessors;
+/// `kept` values are used far from where they are made.
 class Walker {
  public:
   explicit Walker(const cfg::Graph& g) : g_(g), f_(32) {}
@@ -62,7 +62,8 @@ class Walker {
     Builder b(f_, Block{n});
     b.folding = false;
     const State& in = in_[n];
-    const Value hash = b.mul(b.xor_(b.add(in.hash, b.i32(n + 1)), b.lshr(in.hash, b.i32(13))), b.i32(0x9e3779b1));
+    const Value hash =
+        b.mul(b.xor_(b.add(in.hash, b.i32(n + 1)), b.lshr(in.hash, b.i32(13))), b.i32(0x9e3779b1));
     const Value steps = b.add(in.steps, b.i32(1));
     const Value kept = b.xor_(in.kept, b.shl(hash, b.i32(3)));
     out_.push_back({hash, steps, kept});
@@ -100,7 +101,8 @@ class Walker {
     in_[end.index] = last;
     for (const auto& [block, states] : incoming_) {
       std::vector<Value> hashes, steps, kept;
-      for (const State& s : states) hashes.push_back(s.hash), steps.push_back(s.steps), kept.push_back(s.kept);
+      for (const State& s : states)
+        hashes.push_back(s.hash), steps.push_back(s.steps), kept.push_back(s.kept);
       if (block == 0) continue;
       f_.set_operands(in_[block].hash, hashes);
       f_.set_operands(in_[block].steps, steps);

@@ -33,10 +33,11 @@ constexpr std::array floats{Type::f16, Type::f32, Type::f64};
 
 void add_integer_cases(std::vector<Case>& c) {
   for (const Type t : integers) {
-    for (const Op op : {Op::add, Op::sub, Op::mul, Op::mul_hi_u, Op::mul_hi_s, Op::and_, Op::or_, Op::xor_, Op::shl,
-                        Op::lshr, Op::ashr, Op::umin, Op::umax, Op::smin, Op::smax})
+    for (const Op op : {Op::add, Op::sub, Op::mul, Op::mul_hi_u, Op::mul_hi_s, Op::and_, Op::or_, Op::xor_,
+                        Op::shl, Op::lshr, Op::ashr, Op::umin, Op::umax, Op::smin, Op::smax})
       c.push_back({op, t, {t, t}});
-    for (const Op op : {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle}) c.push_back({op, Type::u1, {t, t}});
+    for (const Op op : {Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle})
+      c.push_back({op, Type::u1, {t, t}});
     for (const Op op : {Op::not_, Op::bit_reverse}) c.push_back({op, t, {t}});
     for (const Op op : {Op::popcount, Op::find_lsb, Op::find_msb}) c.push_back({op, Type::i32, {t}});
     c.push_back({Op::select, t, {Type::u1, t, t}});
@@ -48,7 +49,8 @@ void add_integer_cases(std::vector<Case>& c) {
     for (const Op op : {Op::add_c, Op::sub_c}) c.push_back({op, t, {t, t, Type::u1}});
     for (const Op op : {Op::carry, Op::borrow}) c.push_back({op, Type::u1, {t, t, Type::u1}});
   }
-  for (const Op op : {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne}) c.push_back({op, Type::u1, {Type::u1, Type::u1}});
+  for (const Op op : {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne})
+    c.push_back({op, Type::u1, {Type::u1, Type::u1}});
   c.push_back({Op::not_, Type::u1, {Type::u1}});
   for (const Op op : {Op::ubfe, Op::sbfe}) c.push_back({op, Type::i32, {Type::i32, Type::i32, Type::i32}});
   for (const Op op : {Op::zext, Op::sext}) {
@@ -75,7 +77,8 @@ void add_float_cases(std::vector<Case>& c) {
     for (const Op op : {Op::fmin, Op::fmax}) c.push_back({op, t, {t, t}, ieee});
     for (const uint64_t imm : {none, flush}) c.push_back({Op::ffma, t, {t, t, t}, imm});
     for (const Op op : {Op::fneg, Op::fabs}) c.push_back({op, t, {t}});
-    for (const Op op : {Op::fcanonicalize, Op::ftrunc, Op::ffloor, Op::fceil, Op::frndne, Op::ffract, Op::ffrexp_mant})
+    for (const Op op :
+         {Op::fcanonicalize, Op::ftrunc, Op::ffloor, Op::fceil, Op::frndne, Op::ffract, Op::ffrexp_mant})
       c.push_back({op, t, {t}});
     c.push_back({Op::fcanonicalize, t, {t}, flush});
     c.push_back({Op::fclamp, t, {t}});
@@ -121,7 +124,8 @@ ir::Function function_of(const Case& c, unsigned wave_size) {
   ir::Function f(wave_size);
   f.name = "case";
   Builder b(f, f.add_block());
-  const Value item = b.add(b.mul(b.input(ir::Input::workgroup_id_x), b.i32(group)), b.input(ir::Input::local_id_x));
+  const Value item =
+      b.add(b.mul(b.input(ir::Input::workgroup_id_x), b.i32(group)), b.input(ir::Input::local_id_x));
   const Value wide = b.zext(item, Type::i64), yes = b.u1(true);
   const Value in = b.add(b.input(ir::Input::kernarg_ptr), b.mul(wide, b.i64(stride)));
   std::vector<Value> operands;
@@ -159,12 +163,13 @@ TEST(Operations, AreValid) {
 uint64_t operand_bits(Type t, std::mt19937_64& rng) {
   const auto pick = [&](std::initializer_list<uint64_t> list) { return list.begin()[rng() % list.size()]; };
   if (t == Type::f32 && rng() % 2)
-    return pick({0, 0x8000'0000, 1, 0x8000'0001, 0x007f'ffff, 0x0080'0000, 0x3f80'0000, 0xbf80'0000, 0x3f00'0000,
-                 0x4b00'0000, 0x4f00'0000, 0xcf00'0000, 0x4f80'0000, 0x7f7f'ffff, 0x7f80'0000, 0xff80'0000,
-                 0x7fc0'0000, 0x7f80'0001, 0x477f'e000, 0x3f7f'ffff, 0x3380'0000, 0x4020'0000, 0xc020'0000});
+    return pick({0,           0x8000'0000, 1,           0x8000'0001, 0x007f'ffff, 0x0080'0000,
+                 0x3f80'0000, 0xbf80'0000, 0x3f00'0000, 0x4b00'0000, 0x4f00'0000, 0xcf00'0000,
+                 0x4f80'0000, 0x7f7f'ffff, 0x7f80'0000, 0xff80'0000, 0x7fc0'0000, 0x7f80'0001,
+                 0x477f'e000, 0x3f7f'ffff, 0x3380'0000, 0x4020'0000, 0xc020'0000});
   if (t == Type::f16 && rng() % 2)
-    return pick({0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x3c00, 0xbc00, 0x3800, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x7c01,
-                 0x6400, 0x4100});
+    return pick({0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x3c00, 0xbc00, 0x3800, 0x7bff, 0x7c00, 0xfc00, 0x7e00,
+                 0x7c01, 0x6400, 0x4100});
   if (t == Type::f64 && rng() % 2)
     return pick({0, 1ull << 63, 1, 0x000f'ffff'ffff'ffff, 0x0010'0000'0000'0000, 0x3ff0'0000'0000'0000,
                  0xbff0'0000'0000'0000, 0x7fef'ffff'ffff'ffff, 0x7ff0'0000'0000'0000, 0xfff0'0000'0000'0000,
@@ -175,8 +180,10 @@ uint64_t operand_bits(Type t, std::mt19937_64& rng) {
     if (t == Type::f64) return (rng() & 0x800f'ffff'ffff'ffff) | (1003 + rng() % 40) << 52;
     return (rng() & 0x83ff) | (7 + rng() % 14) << 10;
   }
-  if (t == Type::i32 && rng() % 2) return pick({0, 1, 31, 32, 33, 0x7fff'ffff, 0x8000'0000, 0xffff'ffff, 0x3ff, 24, 8});
-  if (t == Type::i64 && rng() % 3 == 0) return pick({0, 1, 63, 64, 0x7fff'ffff'ffff'ffff, 1ull << 63, ~0ull, 1ull << 32});
+  if (t == Type::i32 && rng() % 2)
+    return pick({0, 1, 31, 32, 33, 0x7fff'ffff, 0x8000'0000, 0xffff'ffff, 0x3ff, 24, 8});
+  if (t == Type::i64 && rng() % 3 == 0)
+    return pick({0, 1, 63, 64, 0x7fff'ffff'ffff'ffff, 1ull << 63, ~0ull, 1ull << 32});
   return ir::truncate(t, rng());
 }
 
@@ -206,7 +213,8 @@ TEST_F(OnDevice, OperationsGiveTheEvaluatorsBits) {
       for (size_t k = 0; k < c.operands.size(); ++k) {
         in[i * 4 + k] = operand_bits(c.operands[k], rng);
         // v_div_scale takes one of its other operands.
-        if ((c.op == Op::fdiv_scale || c.op == Op::fdiv_scale_flag) && k == 2) in[i * 4] = in[i * 4 + 1 + rng() % 2];
+        if ((c.op == Op::fdiv_scale || c.op == Op::fdiv_scale_flag) && k == 2)
+          in[i * 4] = in[i * 4 + 1 + rng() % 2];
       }
     const auto bytes = [](auto& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 8); };
     if (!test::run(m, bytes(in), bytes(out), items / group)) continue;

@@ -43,7 +43,8 @@ Expected<std::vector<uint8_t>> interpreted(const Function& f, const Launch& l, u
 
 std::string difference(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   for (size_t i = 0; i < a.size(); ++i)
-    if (a[i] != b[i]) return "byte " + std::to_string(i) + ": " + std::to_string(a[i]) + ", " + std::to_string(b[i]);
+    if (a[i] != b[i])
+      return "byte " + std::to_string(i) + ": " + std::to_string(a[i]) + ", " + std::to_string(b[i]);
   return "";
 }
 
@@ -61,7 +62,8 @@ TEST(WaveLowering, KeepsTheMeaningOfRandomPrograms) {
       ASSERT_TRUE(lowered) << lowered.error().to_string();
       const auto got = interpreted(*lowered, launch, host_lanes);
       ASSERT_TRUE(got) << "seed " << seed << ", S' " << host_lanes << ": " << got.error().to_string();
-      ASSERT_EQ(difference(*expected, *got), "") << "seed " << seed << ", S' " << host_lanes << "\n" << ir::print(f);
+      ASSERT_EQ(difference(*expected, *got), "") << "seed " << seed << ", S' " << host_lanes << "\n"
+                                                 << ir::print(f);
     }
   }
 }
@@ -74,7 +76,8 @@ TEST(RandomPrograms, AreValidModules) {
     for (const unsigned host_lanes : {1u, 8u, wave_size}) {
       EmitOptions options;
       options.seating = {wave_size, host_lanes, {80, 1, 1}};
-      EXPECT_FALSE(test::build(f, options, seed % 3 == 0).words.empty()) << "seed " << seed << ", S' " << host_lanes;
+      EXPECT_FALSE(test::build(f, options, seed % 3 == 0).words.empty())
+          << "seed " << seed << ", S' " << host_lanes;
       if (HasFailure()) return;
     }
   }
@@ -91,6 +94,7 @@ std::vector<uint8_t> on_device(Function f, const Launch& l, unsigned host_lanes)
   EmitOptions options;
   options.seating = {f.wave_size, host_lanes, {l.workgroup, 1, 1}};
   options.device = test::Device::get().traits();
+  options.zero_memory = true;
   const auto m = test::build(f, options);
   auto pipeline = runtime::ComputePipeline::create(device, m.words, m.subgroup_size);
   if (!pipeline) {

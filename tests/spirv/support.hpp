@@ -27,7 +27,8 @@ inline std::string validate(std::span<const uint32_t> words) {
 inline std::string disassemble(std::span<const uint32_t> words) {
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
   std::string text;
-  tools.Disassemble(std::vector<uint32_t>(words.begin(), words.end()), &text, SPV_BINARY_TO_TEXT_OPTION_NO_HEADER);
+  tools.Disassemble(std::vector<uint32_t>(words.begin(), words.end()), &text,
+                    SPV_BINARY_TO_TEXT_OPTION_NO_HEADER);
   return text;
 }
 
@@ -45,7 +46,8 @@ inline EmittedModule build(const ir::Function& f, const EmitOptions& options, bo
   }
   const std::string messages = validate(module->words);
   if (!messages.empty()) {
-    ADD_FAILURE() << messages << ir::print(*lowered).substr(0, 4000) << disassemble(module->words).substr(0, 8000);
+    ADD_FAILURE() << messages << ir::print(*lowered).substr(0, 4000)
+                  << disassemble(module->words).substr(0, 8000);
     return {};
   }
   return std::move(*module);
@@ -94,7 +96,8 @@ class Device {
 };
 
 /// Runs `groups` workgroups: kernarg_ptr is the address of `in`, dispatch_ptr that of `out`.
-inline bool run(const EmittedModule& m, std::span<const uint8_t> in, std::span<uint8_t> out, uint32_t groups) {
+inline bool run(const EmittedModule& m, std::span<const uint8_t> in, std::span<uint8_t> out,
+                uint32_t groups) {
   auto& device = *Device::get().device();
   const auto report = [](const Error& e) {
     ADD_FAILURE() << e.to_string();
