@@ -9,7 +9,9 @@ class Command;
 using AddCommand = void (*)(Command&, int& status);
 
 void add_cfg(Command& root, int& status);
+void add_check(Command& root, int& status);
 void add_compare(Command& root, int& status);
+void add_compile(Command& root, int& status);
 void add_dis(Command& root, int& status);
 void add_ir(Command& root, int& status);
 void add_run(Command& root, int& status);
@@ -17,7 +19,14 @@ void add_v3d(Command& root, int& status);
 
 /// In the order of the help text.
 inline constexpr AddCommand commands[]{
-    add_dis, add_cfg, add_ir, add_run, add_compare, add_v3d,
+    add_dis,
+    add_cfg,
+    add_ir,
+    add_compile,
+    add_run,
+    add_check,
+    add_compare,
+    add_v3d,
 };
 
 } // namespace lanewise::cli

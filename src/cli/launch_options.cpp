@@ -1,5 +1,4 @@
 #include "cli/launch_options.hpp"
-#include "cli/command.hpp"
 
 #include <fmt/format.h>
 
@@ -7,21 +6,20 @@ namespace lanewise::cli {
 
 void add_launch_options(Command& command, LaunchOptions& options) {
   add_input(command, options.input);
-  command.text("--kernel", options.kernel, "Kernel to run; may be left out if the file has only one");
-  command.text("--grid", options.grid, "Work-items, X[,Y[,Z]]");
+  command.text("--kernel", options.kernel, "kernel to run; may be left out if the file has only one");
+  command.text("--grid", options.grid, "work-items, X[,Y[,Z]]");
   command.text("--block", options.block,
-               "Work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else up to 256");
-  // One value each: a list such as x:u32[3]=1,2,3 is not several arguments.
+               "work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else up to 256");
   command.list("--arg", options.arguments,
-               "Next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED, 7u, -3, 2.0f, 0x1f, {1,2}, "
+               "next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED, 7u, -3, 2.0f, 0x1f, {1,2}, "
                "local:BYTES, null, &NAME");
 }
 
 void add_device_options(Command& command, LaunchOptions& options) {
   command.text("--device", options.device, "Vulkan device: its number or a part of its name");
-  command.text("--wave", options.wave, "Seating of waves on Vulkan: auto, native or folded").show_default();
+  command.text("--wave", options.wave, "seating of waves on Vulkan: auto, native or folded").show_default();
   command.flag("--validation", options.validation,
-               "Load the Vulkan validation layers; what they say is an error");
+               "load the Vulkan validation layers; what they say is an error");
 }
 
 Expected<WaveSeating> parse_seating(const std::string& text) {

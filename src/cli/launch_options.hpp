@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/arguments.hpp"
+#include "cli/command.hpp"
 #include "cli/input.hpp"
 #include "lanewise/lanewise.hpp"
 

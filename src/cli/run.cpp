@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/outputs.hpp"
+#include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
+#include "runtime/vulkan_device.hpp"
 
 namespace lanewise::cli {
 
@@ -25,20 +26,36 @@ struct RunOptions {
 
 struct Outcome {
   runtime::RunReport run;
+  std::optional<runtime::CompiledKernel> compiled;
   std::string executor;
 };
 
+Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options) {
+  auto device = runtime::VulkanDevice::open({options.launch.device, options.launch.validation});
+  if (!device) return std::unexpected(device.error());
+  auto seating = parse_seating(options.launch.wave);
+  if (!seating) return std::unexpected(seating.error());
+  runtime::CompileOptions compile = runtime::compile_options(launch, **device);
+  compile.seating = *seating;
+  auto compiled = runtime::compile(*launch.binary, *launch.kernel, compile);
+  if (!compiled) return std::unexpected(compiled.error());
+  auto report = runtime::run_on_vulkan(launch, **device, *compiled, options.execute);
+  if (!report) return std::unexpected(report.error());
+  return Outcome{std::move(*report), std::move(*compiled), (*device)->info().name};
+}
+
 Expected<Outcome> execute(runtime::Launch& launch, const RunOptions& options) {
   if (auto ok = runtime::check_launch(launch); !ok) return std::unexpected(ok.error());
+  if (options.on == "vulkan") return run_vulkan(launch, options);
   Expected<runtime::RunReport> report;
   if (options.on == "emulator")
     report = runtime::run_on_emulator(launch, options.execute);
   else if (options.on == "interpreter")
     report = runtime::run_on_interpreter(launch, options.execute);
   else
-    return fail(ErrorKind::call, fmt::format("--on '{}' is not emulator or interpreter", options.on));
+    return fail(ErrorKind::call, fmt::format("--on '{}' is not emulator, interpreter or vulkan", options.on));
   if (!report) return std::unexpected(report.error());
-  return Outcome{std::move(*report), options.on};
+  return Outcome{std::move(*report), {}, options.on};
 }
 
 nlohmann::json json_elements(const runtime::Launch& launch, const Slice& slice) {
@@ -59,12 +76,24 @@ nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
                    {"block", launch.block},
                    {"run_ms", outcome.run.run_ms}};
   if (outcome.run.instructions) j["executed_instructions"] = outcome.run.instructions;
+  if (outcome.compiled) {
+    j["recompile_ms"] = outcome.compiled->times.total_us() / 1000;
+    j["pipeline_ms"] = outcome.run.prepare_ms;
+    j["guest_instructions"] = outcome.compiled->guest_instructions;
+    j["spirv_words"] = outcome.compiled->module.words.size();
+    j["host_lanes"] = outcome.compiled->seating.host_lanes;
+    j["wave_size"] = outcome.compiled->seating.wave_size;
+  }
   return j;
 }
 
 std::string time_text(const Outcome& outcome) {
   std::string text = fmt::format("{}: run {:.3f} ms", outcome.executor, outcome.run.run_ms);
   if (outcome.run.instructions) text += fmt::format(", {} wave instructions", outcome.run.instructions);
+  if (outcome.compiled)
+    text += fmt::format(", recompile {:.3f} ms ({} instructions, {} words), pipeline {:.3f} ms",
+                        outcome.compiled->times.total_us() / 1000, outcome.compiled->guest_instructions,
+                        outcome.compiled->module.words.size(), outcome.run.prepare_ms);
   return text;
 }
 
@@ -122,21 +151,21 @@ Expected<void> run(RunOptions& options) {
 
 void add_run(Command& root, int& status) {
   auto options = std::make_shared<RunOptions>();
-  Command command = root.add("run", "Run a kernel and show what it computed");
+  Command command = root.add("run", "run a kernel and show what it computed");
   add_launch_options(command, options->launch);
   command.text("--on", options->on, "emulator, interpreter or vulkan").show_default();
   add_device_options(command, options->launch);
-  command.list("--print", options->prints, "Print NAME, NAME[I] or NAME[FROM:TO] afterwards");
-  command.list("--save", options->saves, "Write a buffer afterwards, NAME=FILE");
-  command.list("--png", options->pngs, "Write a buffer as a picture, NAME=FILE:WxH[:FORMAT]");
-  command.number("--threads", options->execute.threads, "Threads of the emulator; 0: all cores");
+  command.list("--print", options->prints, "print NAME, NAME[I] or NAME[FROM:TO] afterwards");
+  command.list("--save", options->saves, "write a buffer afterwards, NAME=FILE");
+  command.list("--png", options->pngs, "write a buffer as a picture, NAME=FILE:WxH[:FORMAT]");
+  command.number("--threads", options->execute.threads, "threads of the emulator; 0: all cores");
   command.number("--repeat", options->execute.repeat, "Vulkan: dispatches in a row, for timing")
       .range(1, 100000);
   command.number("--seconds", options->seconds, "Vulkan: give up after so long")
-      .range(0.001, 86400.0)
+      .range(0.001, 86400)
       .show_default();
-  command.flag("--time", options->time, "Say on standard error how long it took");
-  command.flag("--json", options->json, "Print one JSON object instead");
+  command.flag("--time", options->time, "say on standard error how long it took");
+  command.flag("--json", options->json, "print one JSON object instead");
   command.run(status, [options] {
     auto ok = run(*options);
     return ok ? exit_done : report(ok.error());

@@ -1,4 +1,5 @@
-// The executors of a launch. Each overwrites the contents of Launch::buffers with what the kernel left there.
+// The executors of a launch. Each overwrites the contents of Launch::buffers
+// with what the kernel left there.
 #pragma once
 
 #include <chrono>
@@ -13,19 +14,22 @@ struct CompiledKernel;
 struct CompileOptions;
 
 struct ExecuteOptions {
-  /// Guest addresses of the buffers, where results must not depend on where memory lies; empty: the
-  /// executor's own choice. Vulkan cannot place buffers, so it is asked first and the others follow.
+  /// Guest addresses of the buffers, where results must not depend on where
+  /// memory lies; empty: the executor's own choice. Vulkan cannot place
+  /// buffers, so it is asked first and the others follow.
   std::vector<uint64_t> addresses;
   unsigned threads = 0;          ///< host threads of the emulator and the interpreter; 0: all cores
-  unsigned host_invocations = 0; ///< interpreter: of a wave, for a program after wave lowering; 0: before it
+  unsigned host_invocations = 0; ///< interpreter: of a wave, for a program
+                                 ///< after wave lowering; 0: before it
   unsigned repeat = 1;           ///< Vulkan: dispatches in a row, for timing
   std::chrono::milliseconds timeout{60000};
 };
 
 struct RunReport {
-  double prepare_ms = 0;     ///< Vulkan: making the pipeline
-  double run_ms = 0;         ///< one dispatch: by timestamps where there are some, else by the host's clock
-  uint64_t instructions = 0; ///< emulator: executed, once for a wave
+  double prepare_ms = 0;           ///< Vulkan: making the pipeline
+  double run_ms = 0;               ///< one dispatch: by timestamps where there are some, else
+                                   ///< by the host's clock
+  uint64_t instructions = 0;       ///< emulator: executed, once for a wave
   std::vector<uint64_t> addresses; ///< where the buffers were
 };
 
@@ -39,12 +43,13 @@ struct RunReport {
 /// The same on the program that all passes leave.
 [[nodiscard]] Expected<RunReport> run_on_interpreter(Launch& launch, const ExecuteOptions& options = {});
 
-/// The recompiled kernel on a Vulkan device. A trap of the guest is an Error that names it.
+/// The recompiled kernel on a Vulkan device. A trap of the guest is an Error
+/// that names it.
 [[nodiscard]] Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device,
                                                 const CompiledKernel& kernel,
                                                 const ExecuteOptions& options = {});
 
 /// Options of `compile` that fit this launch on this device.
-[[nodiscard]] CompileOptions compile_options(const Launch& launch, const VulkanDevice& device);
+[[nodiscard]] CompileOptions compile_options(const Launch& launch, VulkanDevice& device);
 
 } // namespace lanewise::runtime

@@ -68,12 +68,13 @@ OpReturn
 OpFunctionEnd
 )";
 
-template <class T> struct Trial {
+template <class T>
+struct Trial {
   T a, b, c, result;
 };
 
-/// Products that are halfway between two numbers of the type, so that a first rounding of the product shows; the
-/// last of the f16 ones also tells an f32 fma with a second rounding.
+/// Products that are halfway between two numbers of the type, so that a first rounding of the product shows;
+/// the last of the f16 ones also tells an f32 fma with a second rounding.
 constexpr std::array<Trial<_Float16>, 3> half_trials{{
     {_Float16(1 + 0x1p-6), _Float16(1 + 0x1p-6), _Float16(-(1 + 0x1p-5)), _Float16(0x1p-12)},
     {_Float16(3), _Float16(5), _Float16(7), _Float16(22)},
@@ -90,30 +91,35 @@ constexpr std::array<Trial<double>, 3> double_trials{{
     {1 + 0x1p-52, 1 - 0x1p-52, -1, -0x1p-104},
 }};
 
-template <class T> bool passes(VulkanDevice& device, std::span<const Trial<T>> trials, const char* capabilities) {
+template <class T>
+bool passes(VulkanDevice& device, std::span<const Trial<T>> trials, const char* capabilities) {
   using namespace fmt::literals;
-  const std::string text = fmt::format(fmt::runtime(module_text), "capabilities"_a = capabilities, "width"_a = 8 * sizeof(T),
-                                       "bytes"_a = sizeof(T), "record"_a = sizeof(Trial<T>));
+  const std::string text =
+      fmt::format(fmt::runtime(module_text), "capabilities"_a = capabilities, "width"_a = 8 * sizeof(T),
+                  "bytes"_a = sizeof(T), "record"_a = sizeof(Trial<T>));
   std::vector<uint32_t> words;
   if (!spvtools::SpirvTools(SPV_ENV_VULKAN_1_3).Assemble(text, &words)) return false;
   auto pipeline = ComputePipeline::create(device, words);
   auto memory = DeviceBuffer::create(device, trials.size_bytes());
   if (!pipeline || !memory) return false;
   std::memcpy(memory->host().data(), trials.data(), trials.size_bytes());
-  for (size_t i = 0; i < trials.size(); ++i) std::memset(&memory->host()[(i * 4 + 3) * sizeof(T)], 0xff, sizeof(T));
+  for (size_t i = 0; i < trials.size(); ++i)
+    std::memset(&memory->host()[(i * 4 + 3) * sizeof(T)], 0xff, sizeof(T));
   const DeviceBuffer* const buffers[]{&*memory};
   DispatchRequest request;
   request.block.kernarg_ptr = memory->address();
   request.groups = {static_cast<uint32_t>(trials.size()), 1, 1};
   request.buffers = buffers;
-  return dispatch(device, *pipeline, request) && std::memcmp(memory->host().data(), trials.data(), trials.size_bytes()) == 0;
+  return dispatch(device, *pipeline, request) &&
+         std::memcmp(memory->host().data(), trials.data(), trials.size_bytes()) == 0;
 }
 
 } // namespace
 
 std::array<bool, 3> probe_fused_fma(VulkanDevice& device) {
   return {device.has("shaderFloat16") && device.has("storageBuffer16BitAccess") &&
-              passes<_Float16>(device, half_trials, "OpCapability Float16\nOpCapability StorageBuffer16BitAccess"),
+              passes<_Float16>(device, half_trials,
+                               "OpCapability Float16\nOpCapability StorageBuffer16BitAccess"),
           passes<float>(device, single_trials, ""),
           device.has("shaderFloat64") && passes<double>(device, double_trials, "OpCapability Float64")};
 }

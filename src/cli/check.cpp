@@ -1,0 +1,132 @@
+// lanewise check: all references against each other on one launch of each kernel.
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/launch_options.hpp"
+#include "runtime/check.hpp"
+#include "runtime/vulkan_device.hpp"
+
+namespace lanewise::cli {
+
+namespace {
+
+using Outcome = runtime::CheckStep::Outcome;
+
+struct CheckCommand {
+  LaunchOptions launch;
+  bool exact_nan = false, json = false, no_vulkan = false, quiet = false;
+  uint64_t seed = 1;
+  uint32_t elements = 4096;
+  double seconds = 60;
+};
+
+constexpr uint32_t default_grid = 256; ///< work-items where --grid does not say
+
+const char* word(Outcome outcome) {
+  switch (outcome) {
+  case Outcome::reference: return "reference";
+  case Outcome::equal: return "equal";
+  case Outcome::different: return "DIFFERENT";
+  case Outcome::failed: return "FAILED";
+  }
+  return "";
+}
+
+void print(const CheckCommand& command, const std::string& kernel, const runtime::CheckReport& report) {
+  if (command.json) {
+    nlohmann::ordered_json j{
+        {"kernel", kernel}, {"passed", report.passed()}, {"steps", nlohmann::json::array()}};
+    for (const auto& s : report.steps)
+      j["steps"].push_back(nlohmann::ordered_json{
+          {"name", s.name}, {"outcome", word(s.outcome)}, {"text", s.text}, {"ms", s.ms}});
+    std::cout << j.dump() << '\n';
+    return;
+  }
+  std::cout << printable(kernel) << (report.passed() ? ": all equal\n" : ": NOT equal\n");
+  for (const auto& s : report.steps)
+    if (!command.quiet || s.outcome == Outcome::different || s.outcome == Outcome::failed)
+      std::cout << fmt::format("  {:<9} {:>10.3f} ms  {}{}{}\n", word(s.outcome), s.ms, s.name,
+                               s.text.empty() ? "" : ": ", s.text);
+}
+
+Expected<bool> check_one(const CheckCommand& command, const LaunchOptions& options,
+                         runtime::VulkanDevice* device) {
+  auto loaded = load_launch(options, default_grid);
+  if (!loaded) return std::unexpected(loaded.error());
+  runtime::Launch& launch = loaded->launch;
+  if (options.arguments.empty())
+    if (auto ok = generate_arguments(launch, command.elements, command.seed); !ok)
+      return std::unexpected(ok.error());
+  runtime::CheckOptions check;
+  check.device = device;
+  check.exact_nan = command.exact_nan;
+  check.execute.timeout = std::chrono::milliseconds(static_cast<int64_t>(command.seconds * 1000));
+  auto seating = parse_seating(options.wave);
+  if (!seating) return std::unexpected(seating.error());
+  check.seating = *seating;
+  auto report = runtime::check_references(launch, check);
+  if (!report) return std::unexpected(report.error());
+  print(command, launch.kernel->name, *report);
+  return report->passed();
+}
+
+Expected<bool> check(const CheckCommand& command) {
+  std::unique_ptr<runtime::VulkanDevice> device;
+  if (!command.no_vulkan) {
+    auto opened = runtime::VulkanDevice::open({command.launch.device, command.launch.validation});
+    if (opened)
+      device = std::move(*opened);
+    else if (!command.launch.device.empty())
+      return std::unexpected(opened.error());
+    else
+      std::cerr << "lanewise: SPIR-V is not run: " << opened.error().to_string() << '\n';
+  }
+  if (!command.launch.kernel.empty()) return check_one(command, command.launch, device.get());
+  auto binary = load_input(command.launch.input);
+  if (!binary) return std::unexpected(binary.error());
+  bool passed = true;
+  std::optional<Error> first;
+  for (const auto& kernel : binary->kernels) {
+    LaunchOptions one = command.launch;
+    one.kernel = kernel.name;
+    auto ok = check_one(command, one, device.get());
+    if (!ok) {
+      if (binary->kernels.size() > 1) report(ok.error());
+      if (!first) first = ok.error();
+    } else {
+      passed &= *ok;
+    }
+  }
+  if (passed && first) return std::unexpected(*first);
+  return passed;
+}
+
+} // namespace
+
+void add_check(Command& root, int& status) {
+  auto options = std::make_shared<CheckCommand>();
+  Command command = root.add("check", "hold emulator, IR interpreter and SPIR-V against each other");
+  add_launch_options(command, options->launch);
+  add_device_options(command, options->launch);
+  command.flag("--no-vulkan", options->no_vulkan, "leave the SPIR-V run out");
+  command.flag("--exact-nan", options->exact_nan, "NaNs must agree in every bit");
+  command.number("--seed", options->seed, "seed of generated arguments, where no --arg is given")
+      .show_default();
+  command.number("--elements", options->elements, "elements of generated buffers")
+      .range(1, 1 << 24)
+      .show_default();
+  command.number("--seconds", options->seconds, "give up on a Vulkan run after so long")
+      .range(0.001, 86400)
+      .show_default();
+  command.flag("-q,--quiet", options->quiet, "print only what differs");
+  command.flag("--json", options->json, "print one JSON object for each kernel");
+  command.run(status, [options] {
+    auto passed = check(*options);
+    return !passed ? report(passed.error()) : *passed ? exit_done : exit_check_failed;
+  });
+}
+
+} // namespace lanewise::cli

@@ -1,0 +1,166 @@
+#include "runtime/compile.hpp"
+
+#include <chrono>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "ir/verifier.hpp"
+#include "passes/passes.hpp"
+#include "passes/pipeline.hpp"
+#include "rdna2/decoder.hpp"
+#include "spirv/wave_lowering.hpp"
+#include "translate/translate.hpp"
+
+namespace lanewise::runtime {
+
+namespace {
+
+class Stopwatch {
+ public:
+  /// Microseconds since the last lap.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double us = std::chrono::duration<double, std::micro>(now - last_).count();
+    last_ = now;
+    return us;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+uint32_t count_values(const ir::Function& f) {
+  return std::accumulate(f.blocks.begin(), f.blocks.end(), 0u, [](uint32_t n, const ir::BasicBlock& b) {
+    return n + static_cast<uint32_t>(b.instructions.size());
+  });
+}
+
+std::array<uint32_t, 3> workgroup_of(const container::Kernel& kernel, const std::array<uint32_t, 3>& wanted) {
+  if (wanted != std::array<uint32_t, 3>{}) return wanted;
+  return kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1});
+}
+
+Expected<spirv::Seating> seat(const container::Kernel& kernel, const CompileOptions& options) {
+  spirv::Seating s;
+  s.wave_size = kernel.descriptor.wave32 ? 32 : 64;
+  s.workgroup = workgroup_of(kernel, options.block);
+  const HostTraits& host = options.host;
+  switch (options.seating) {
+  case WaveSeating::automatic:
+    s.host_lanes = spirv::choose_host_lanes(s.wave_size, host.subgroup_size, host.subgroup_operations);
+    break;
+  case WaveSeating::native:
+    if (host.subgroup_size != s.wave_size)
+      return fail(ErrorKind::unsupported,
+                  fmt::format("a wave of {} lanes has no native seat on subgroups of {}", s.wave_size,
+                              host.subgroup_size),
+                  "kernel " + kernel.name, "--wave auto folds the wave");
+    s.host_lanes = s.wave_size;
+    break;
+  case WaveSeating::folded:
+    s.host_lanes = spirv::choose_host_lanes(s.wave_size, std::min(host.subgroup_size, s.wave_size / 2),
+                                            host.subgroup_operations);
+    break;
+  }
+  if (auto ok = spirv::check(s); !ok) return std::unexpected(ok.error());
+  return s;
+}
+
+/// A stage's result shown to the verifier and to the observer.
+Expected<void> show(const CompileOptions& options, std::string_view point, const ir::Function& f,
+                    unsigned host_lanes = 0) {
+  if (options.verify)
+    if (auto ok = ir::verify(f); !ok) {
+      Error e = ok.error();
+      e.where = fmt::format("{}{}{}", point, e.where.empty() ? "" : ": ", e.where);
+      return std::unexpected(std::move(e));
+    }
+  return options.observe ? options.observe(point, f, host_lanes) : Expected<void>{};
+}
+
+Expected<void> run_passes(ir::Function& f, const CompileOptions& options) {
+  passes::PipelineOptions pipeline;
+  pipeline.verify = options.verify;
+  std::optional<Error> stopped;
+  if (options.observe)
+    pipeline.after = [&](std::string_view pass, size_t index, const ir::Function& now) {
+      if (stopped) return;
+      if (auto ok = options.observe(fmt::format("after pass {} ({})", index + 1, pass), now, 0); !ok)
+        stopped = ok.error();
+    };
+  auto report = passes::run(f, pipeline);
+  if (stopped) return std::unexpected(*stopped);
+  if (!report) return std::unexpected(report.error());
+  return {};
+}
+
+Error in_kernel(Error e, const container::Kernel& kernel) {
+  if (e.where.find(kernel.name) == std::string::npos)
+    e.where = fmt::format("kernel {}{}{}", kernel.name, e.where.empty() ? "" : ", ", e.where);
+  return e;
+}
+
+Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
+                                        const container::Kernel& kernel, const CompileOptions& options) {
+  auto seating = seat(kernel, options);
+  if (!seating) return std::unexpected(seating.error());
+  CompiledKernel result;
+  result.seating = *seating;
+  Stopwatch clock;
+
+  const bool full_waves = options.full_workgroups && seating->items() % seating->wave_size == 0;
+  auto function = translate::translate(binary, kernel, {.full_waves = full_waves});
+  if (!function) return std::unexpected(function.error());
+  result.times.translate_us = clock.lap();
+  result.translated_values = count_values(*function);
+  if (auto ok = show(options, "after translation", *function); !ok) return std::unexpected(ok.error());
+
+  clock.lap();
+  if (auto ok = run_passes(*function, options); !ok) return std::unexpected(ok.error());
+  result.times.passes_us = clock.lap();
+  result.optimised_values = count_values(*function);
+
+  auto lowered = spirv::lower_waves(*function, {*seating, !options.full_workgroups});
+  if (!lowered) return std::unexpected(lowered.error());
+  passes::simplify(*lowered);
+  passes::dead_code(*lowered);
+  result.times.lower_us = clock.lap();
+  result.lowered_values = count_values(*lowered);
+  if (auto ok = show(options, "after wave lowering", *lowered, seating->host_lanes); !ok)
+    return std::unexpected(ok.error());
+
+  clock.lap();
+  spirv::EmitOptions emit;
+  emit.seating = *seating;
+  emit.device = options.host.device;
+  emit.dynamic_lds_bytes = options.dynamic_lds_bytes;
+  emit.debug_names = options.debug_names;
+  auto module = spirv::emit(*lowered, emit);
+  if (!module) return std::unexpected(module.error());
+  result.module = std::move(*module);
+  result.times.emit_us = clock.lap();
+
+  if (options.validate) {
+    if (auto ok = validate_spirv(result.module.words); !ok) return std::unexpected(ok.error());
+    result.times.validate_us = clock.lap();
+  }
+  return result;
+}
+
+} // namespace
+
+Expected<CompiledKernel> compile(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                                 const CompileOptions& options) {
+  auto result = compile_stages(binary, kernel, options);
+  if (!result) return std::unexpected(in_kernel(result.error(), kernel));
+  const auto code = binary.code_of(kernel);
+  std::vector<rdna2::Instruction> instructions;
+  rdna2::decode_append(code, kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64,
+                       instructions);
+  result->guest_bytes = static_cast<uint32_t>(code.size());
+  result->guest_instructions = static_cast<uint32_t>(instructions.size());
+  return result;
+}
+
+} // namespace lanewise::runtime

@@ -1,0 +1,74 @@
+// The way of one kernel from machine code to SPIR-V, stage by stage.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "container/shader_binary.hpp"
+#include "ir/ir.hpp"
+#include "lanewise/lanewise.hpp"
+#include "spirv/emit.hpp"
+#include "support/error.hpp"
+
+namespace lanewise::runtime {
+
+class VulkanDevice;
+
+/// What the code generator may rely on.
+struct HostTraits {
+  unsigned subgroup_size = 1;       ///< invocations of a subgroup in compute
+  bool subgroup_operations = false; ///< vote, ballot and shuffle in compute
+  spirv::DeviceTraits device;
+};
+/// Those of a device; runs a few tiny dispatches. The subgroup size is the
+/// widest that compute can ask for, up to 64.
+[[nodiscard]] HostTraits host_traits(VulkanDevice& device);
+
+/// Sees the program after translation, after every pass and after wave lowering
+/// (there `host_lanes` is the number of invocations that carry a wave, before
+/// it 0). An error of its stops the compilation.
+using Observer =
+    std::function<Expected<void>(std::string_view point, const ir::Function&, unsigned host_lanes)>;
+
+struct CompileOptions {
+  std::array<uint32_t, 3> block{0, 0, 0}; ///< work-items; zeros: the required workgroup, else 64 x 1 x 1
+  WaveSeating seating = WaveSeating::automatic;
+  HostTraits host;
+  uint32_t dynamic_lds_bytes = 0;
+  bool full_workgroups = false; ///< promised: the grid is a multiple of the block
+  bool verify = false;          ///< the IR verifier after every stage and pass
+  bool validate = false;        ///< the SPIR-V validator on the result
+  bool debug_names = false;
+  Observer observe;
+};
+
+struct StageTimes {
+  double translate_us = 0, passes_us = 0, lower_us = 0, emit_us = 0, validate_us = 0;
+  /// Validation is no part of recompiling.
+  [[nodiscard]] double total_us() const { return translate_us + passes_us + lower_us + emit_us; }
+};
+
+struct CompiledKernel {
+  spirv::EmittedModule module;
+  spirv::Seating seating;
+  uint32_t guest_bytes = 0; ///< machine code of the kernel itself, callees apart
+  uint32_t guest_instructions = 0;
+  uint32_t translated_values = 0, optimised_values = 0,
+           lowered_values = 0; ///< values in blocks
+  StageTimes times;
+};
+
+/// Decodes and translates, runs the passes, lowers waves to host invocations,
+/// simplifies again, emits. Errors name the instruction; `check` if verify or
+/// validate find something.
+[[nodiscard]] Expected<CompiledKernel> compile(const container::ShaderBinary& binary,
+                                               const container::Kernel& kernel,
+                                               const CompileOptions& options);
+
+/// The SPIR-V validator for Vulkan 1.3, scalar block layout allowed. Error:
+/// check, with its message.
+[[nodiscard]] Expected<void> validate_spirv(std::span<const uint32_t> words);
+
+} // namespace lanewise::runtime

@@ -1,0 +1,126 @@
+// The command as a user calls it: output, errors and exit status.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+#include <zstd.h>
+
+namespace lanewise::cli {
+namespace {
+
+struct Result {
+  int status = -1;
+  std::string output; ///< standard output and standard error together
+};
+
+Result call(const std::string& arguments) {
+  Result r;
+  FILE* pipe = popen((std::string(LANEWISE_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
+  if (!pipe) return r;
+  std::array<char, 4096> part{};
+  for (size_t n; (n = fread(part.data(), 1, part.size(), pipe)) > 0;) r.output.append(part.data(), n);
+  const int status = pclose(pipe);
+  r.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return r;
+}
+
+/// A code object of tests/data/examples, unpacked into a file.
+std::string code_object(const std::string& name) {
+  std::ifstream in(std::string(LANEWISE_TEST_DATA) + "/examples/" + name + ".co.zst", std::ios::binary);
+  const std::vector<char> packed{std::istreambuf_iterator<char>(in), {}};
+  std::vector<char> bytes(1u << 20);
+  bytes.resize(ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()));
+  const std::string path = testing::TempDir() + "lanewise_" + std::to_string(getpid()) + "_" + name + ".co";
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return path;
+}
+
+TEST(Command, Run) {
+  const std::string saxpy = code_object("saxpy");
+  struct {
+    const char* arguments;
+    int status;
+    const char* output; ///< a part of it
+  } const table[]{
+      {"--grid 4096 --block 256 --arg out:f32[4096]=0 --arg in:f32[4096]=iota --arg 2.0f --print 'out[0:8]'",
+       0, "out[0:8] = 1 3 5 7 9 11 13 15\n"},
+      {"--kernel saxpy --grid 5 --arg out:f32[8]=0 --arg in:f32[8]=iota --arg 2.0f --print out", 0,
+       "out = 1 3 5 7 9 0 0 0\n"},
+      {"--on interpreter --grid 5 --arg out:f32[8]=0 --arg in:f32[8]=iota --arg 2.0f --print out", 0,
+       "out = 1 3 5 7 9 0 0 0\n"},
+      {"--grid 4 --arg out:f32[4] --arg in:f32[4]=1,2,3,4 --arg 0.5f --print 'out[1]' --json", 0,
+       "\"out[1]\":[2]"},
+      {"--grid 4 --arg out:f32[4] --arg in:f32[4]", 2,
+       "2 arguments given, 3 wanted (kernel saxpy wants 3 arguments\n   0 "},
+      {"--grid 4 --arg out:f32[4] --arg in:f32[4] --arg 2", 2, "'2' is given, the kernel wants float"},
+      {"--grid 4 --arg out:u32[4] --arg in:f32[4] --arg 2.0f", 2,
+       "the kernel wants float*, the buffer holds u32"},
+      {"--grid 4 --arg out:f32[4] --arg in:f32[4] --arg 2.0f --print input", 2,
+       "there is no buffer 'input' (buffers are out, in)"},
+      {"--grid 64 --arg out:f32[4] --arg in:f32[64] --arg 2.0f", 1, "outside every buffer"},
+      {"--arg out:f32[4] --arg in:f32[4] --arg 2.0f", 2, "--grid is missing"},
+      {"--kernel nosuch --grid 4", 2, "saxpy"},
+      {"--grid 4 --on moon --arg out:f32[4] --arg in:f32[4] --arg 2.0f", 2, "moon"},
+      {"--nonsense", 2, ""},
+  };
+  for (const auto& row : table) {
+    const Result r = call("run " + saxpy + " " + row.arguments);
+    EXPECT_EQ(r.status, row.status) << row.arguments << "\n" << r.output;
+    EXPECT_NE(r.output.find(row.output), std::string::npos) << row.arguments << "\n" << r.output;
+  }
+}
+
+TEST(Command, RunSaves) {
+  const std::string saxpy = code_object("saxpy"), saved = testing::TempDir() + "lanewise_saved.bin";
+  const Result r =
+      call("run " + saxpy + " --grid 4 --arg out:u8[16] --arg in:f32[4]=iota --arg 2.0f --save out=" + saved);
+  EXPECT_EQ(r.status, 0) << r.output;
+  std::ifstream in(saved, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(bytes, std::string("\0\0\x80\x3f\0\0\x40\x40\0\0\xa0\x40\0\0\xe0\x40", 16));
+}
+
+TEST(Command, Compile) {
+  const std::string saxpy = code_object("saxpy"), out = testing::TempDir() + "lanewise_out.spv";
+  EXPECT_EQ(call("compile " + saxpy).status, 2);
+  EXPECT_EQ(call("compile " + saxpy + " -o " + out + " --wave sideways").status, 2);
+  EXPECT_EQ(call("compile /nonexistent -o " + out).status, 2);
+  for (const char* options :
+       {"", "--subgroup 1", "--subgroup 8 --full --block 256", "--wave folded --verify"}) {
+    const Result r = call("compile " + saxpy + " --validate -o " + out + " " + options);
+    EXPECT_EQ(r.status, 0) << options << r.output;
+    std::ifstream in(out, std::ios::binary);
+    char magic[4] = {};
+    in.read(magic, 4);
+    EXPECT_EQ(std::string(magic, 4), "\x03\x02\x23\x07") << options;
+  }
+  const Result json = call("compile " + saxpy + " --all --json");
+  EXPECT_EQ(json.status, 0);
+  EXPECT_NE(json.output.find("{\"kernel\":\"saxpy\",\"status\":\"ok\""), std::string::npos) << json.output;
+}
+
+TEST(Command, Check) {
+  const std::string saxpy = code_object("saxpy");
+  const Result r = call("check " + saxpy + " --no-vulkan --grid 256 --elements 256");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_NE(r.output.find("saxpy: all equal"), std::string::npos) << r.output;
+}
+
+TEST(Command, FilesAtFault) {
+  const std::string path = testing::TempDir() + "lanewise_bad.co";
+  std::ofstream(path, std::ios::binary) << "\x7f" << "ELF and nothing more";
+  for (const char* command : {"run --grid 1", "compile -o -", "check"}) {
+    const Result r = call(std::string(command) + " " + path);
+    EXPECT_EQ(r.status, 1) << command << r.output;
+    EXPECT_TRUE(r.output.starts_with("lanewise:")) << r.output;
+  }
+}
+
+} // namespace
+} // namespace lanewise::cli
