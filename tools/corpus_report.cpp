@@ -3,8 +3,11 @@
 // kernel and is counted as such. scripts/corpus-report is the comfortable way to call it.
 #include "container/load.hpp"
 #include "ir/verifier.hpp"
+#include "passes/passes.hpp"
 #include "passes/pipeline.hpp"
 #include "rdna2/decoder.hpp"
+#include "spirv/emit.hpp"
+#include "spirv/wave_lowering.hpp"
 #include "translate/translate.hpp"
 
 #include <CLI/CLI.hpp>
@@ -18,7 +21,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <spirv-tools/libspirv.hpp>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +47,7 @@ struct Options {
   std::vector<std::string> files;
   unsigned jobs = 2, seconds = 60, megabytes = 4096;
   std::string json;
-  Stage goal = Stage::optimised;
+  unsigned host_lanes = 0; ///< invocations that one wave takes; 0: as many as it has lanes
 };
 
 using Clock = std::chrono::steady_clock;
@@ -55,8 +58,46 @@ std::string message(const Error& error) {
 
 // --- one kernel ---
 
+Expected<spirv::EmittedModule> emit(const ir::Function& function, const container::Kernel& kernel,
+                                    const Options& options) {
+  const unsigned wave = kernel.descriptor.wave32 ? 32 : 64;
+  const spirv::Seating seating{
+      .wave_size = wave,
+      .host_lanes = options.host_lanes ? options.host_lanes : wave,
+      .workgroup = kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1})};
+  auto lowered = spirv::lower_waves(function, {.seating = seating, .partial_workgroups = true});
+  if (!lowered) return std::unexpected(lowered.error());
+  passes::simplify(*lowered);
+  passes::dead_code(*lowered);
+  // A device that has all: what a device lacks costs more words, but no kernel.
+  const spirv::FloatTraits floats{.denorm_preserve = {true, true, true},
+                                  .round_nearest_even = {true, true, true},
+                                  .signed_zero_inf_nan_preserve = {true, true, true}};
+  const spirv::DeviceTraits device{.floats = floats,
+                                   .fused_fma = {true, true, true},
+                                   .int64_lds_atomics = true,
+                                   .int64_atomics = true,
+                                   .shader_clock = true};
+  return spirv::emit(*lowered,
+                     {.seating = seating, .device = device, .dynamic_lds_bytes = 0, .debug_names = false});
+}
+
+/// What the validator says; empty when it accepts the module.
+std::string validate(const std::vector<uint32_t>& words) {
+  std::string complaint;
+  spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
+  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
+    if (complaint.empty()) complaint = fmt::format("spirv-val: {}", text);
+  });
+  spvtools::ValidatorOptions options;
+  options.SetScalarBlockLayout(true);
+  if (tools.Validate(words.data(), words.size(), options)) return {};
+  return complaint.empty() ? "spirv-val refuses it" : complaint.substr(0, complaint.find('\n'));
+}
+
 /// Passes the kernel through the stages and stops at the first refusal.
-void survey_kernel(const container::ShaderBinary& binary, const container::Kernel& kernel, Row& row) {
+void survey_kernel(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                   const Options& options, Row& row) {
   const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
   const auto start = Clock::now();
   const auto refused = [&](const Error& error) { row.refusal = message(error); };
@@ -70,9 +111,15 @@ void survey_kernel(const container::ShaderBinary& binary, const container::Kerne
   if (!function) return refused(function.error());
   row.stage = Stage::translated;
   if (auto report = passes::run(*function); !report) return refused(report.error());
-  row.microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   if (auto verified = ir::verify(*function); !verified) return refused(verified.error());
   row.stage = Stage::optimised;
+  const auto module = emit(*function, kernel, options);
+  if (!module) return refused(module.error());
+  row.microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  row.stage = Stage::emitted;
+  row.spirv_words = module->words.size();
+  row.refusal = validate(module->words);
+  if (row.refusal.empty()) row.stage = Stage::valid;
 }
 
 // --- one file, in a child process ---
@@ -100,7 +147,7 @@ void survey_file(const std::string& file, unsigned first, int pipe, const Option
     Row row{.file = file, .kernel = kernel.name, .stage = Stage::loaded, .refusal = {}};
     write_row(pipe, row);
     alarm(options.seconds);
-    survey_kernel(*binary, kernel, row);
+    survey_kernel(*binary, kernel, options, row);
     alarm(0);
     write_row(pipe, row);
   }
@@ -205,9 +252,11 @@ std::string collection(const Row& row) {
 std::string reason(const Row& row) {
   std::string text = row.refusal;
   if (const auto where = text.find("pc 0x"); where != std::string::npos) {
-    // "pc 0x40: instruction: what" keeps the mnemonic.
-    const auto colon = text.find(": ", where);
-    if (colon != std::string::npos) text = text.substr(colon + 2);
+    // "pc 0x40: mnemonic operands: what" keeps the mnemonic.
+    if (const auto colon = text.find(": ", where); colon != std::string::npos) text = text.substr(colon + 2);
+    if (const auto colon = text.find(": "), blank = text.find(' ');
+        colon != std::string::npos && blank < colon)
+      text.erase(blank, colon - blank);
   }
   // A number is a word that starts with a digit; digits inside a mnemonic stay.
   std::string out;
@@ -232,11 +281,11 @@ struct Totals {
   uint64_t instructions = 0, words = 0;
   double microseconds = 0;
 
-  void add(const Row& row, Stage goal) {
+  void add(const Row& row) {
     ++kernels;
     for (std::size_t stage = 0; stage <= std::size_t(row.stage); ++stage) ++reached[stage];
     without_images += !uses_images(row);
-    if (row.stage < goal) return;
+    if (row.stage < Stage::valid) return;
     done_without_images += !uses_images(row);
     instructions += row.instructions;
     words += row.spirv_words;
@@ -244,10 +293,10 @@ struct Totals {
   }
 };
 
-void print_table(const std::vector<Row>& rows, Stage goal) {
+void print_table(const std::vector<Row>& rows) {
   std::map<std::string, Totals> groups;
   Totals all;
-  for (const Row& row : rows) groups[collection(row)].add(row, goal), all.add(row, goal);
+  for (const Row& row : rows) groups[collection(row)].add(row), all.add(row);
   fmt::print("{:<12}{:>9}{:>9}{:>12}{:>11}{:>9}{:>9}{:>22}{:>13}{:>12}\n", "collection", "kernels", "decoded",
              "translated", "optimised", "emitted", "valid", "without images, done", "us per 1000",
              "words/instr");
@@ -312,11 +361,12 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "processes at a time");
   app.add_option("--seconds", options.seconds, "longest time for a kernel");
   app.add_option("--megabytes", options.megabytes, "most memory for a file");
+  app.add_option("--host-lanes", options.host_lanes, "invocations that one wave takes (its lanes)");
   app.add_option("--json", options.json, "also write every kernel's result to this file");
   CLI11_PARSE(app, argc, argv);
   std::vector<Row> rows = survey(options);
   std::ranges::stable_sort(rows, {}, &Row::file);
-  print_table(rows, options.goal);
+  print_table(rows);
   print_reasons(rows);
   if (!options.json.empty()) write_json(rows, options.json);
   const bool crashed = std::ranges::any_of(rows, [](const Row& row) {

@@ -190,7 +190,7 @@ class Printer {
       out.append(line.text.size() < 58 ? 58 - line.text.size() : 1, ' ');
       std::string note = fmt::format("// {:04x}: {}", line.pc, words_of(line.bytes));
       if (line.branch_target) note += target_text(*line.branch_target);
-      if (!line.note.empty()) note += "  " + line.note;
+      if (!line.note.empty()) note.append("  ").append(line.note);
       paint(dim, note);
     }
     out += '\n';

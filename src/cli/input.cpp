@@ -22,7 +22,7 @@ std::string list_kernels(const container::ShaderBinary& binary) {
   for (const auto& kernel : std::span(binary.kernels).first(std::min(binary.kernels.size(), most_listed)))
     list.append(list.empty() ? "" : ", ").append(printable(kernel.name));
   if (binary.kernels.size() > most_listed) list += fmt::format(", ... ({} in all)", binary.kernels.size());
-  return list.empty() ? "the file has no kernels" : "kernels: " + list;
+  return list.empty() ? "the file has no kernels" : fmt::format("kernels: {}", list);
 }
 
 Expected<std::vector<uint8_t>> read_standard_input() {
@@ -83,7 +83,7 @@ Expected<container::ShaderBinary> load_input(const InputOptions& options) {
   auto binary = container::load(*bytes, {.target = options.target, .folder = "."});
   if (!binary) {
     std::string& where = binary.error().where;
-    where = where.empty() ? "standard input" : "standard input, " + where;
+    where = fmt::format("standard input{}{}", where.empty() ? "" : ", ", where);
   }
   return binary;
 }

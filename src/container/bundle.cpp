@@ -20,7 +20,7 @@ bool starts_with(Bytes file, std::string_view text) {
 std::string targets_of(std::span<const BundleEntry> entries) {
   std::string list;
   for (const BundleEntry& entry : entries.first(std::min(entries.size(), max_listed)))
-    list += (list.empty() ? "" : ", ") + entry.id;
+    list.append(list.empty() ? "" : ", ").append(entry.id);
   if (entries.size() > max_listed) list += ", ...";
   return list.empty() ? "nothing" : list;
 }

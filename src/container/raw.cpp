@@ -333,7 +333,7 @@ ShaderBinary build(const Json& json, Code given, const std::filesystem::path& fo
                    {}}};
   if (given && (root.find("words") || root.find("code_file"))) refuse("the code is given twice");
 
-  ShaderBinary out{.format = "raw", .target = "amdgcn-amd-amdhsa--" + target};
+  ShaderBinary out{.format = "raw", .target = fmt::format("amdgcn-amd-amdhsa--{}", target)};
   Segment code{.bytes = given ? std::vector<uint8_t>(given->begin(), given->end()) : code_from(root, folder),
                .executable = true};
   code.address = root.number("address", 0x1000, UINT64_MAX / 2);
