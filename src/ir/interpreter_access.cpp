@@ -88,7 +88,8 @@ Wave::Target Wave::buffer_target(const Code& c, MemoryAccess m, unsigned lane, u
   using namespace guest_abi;
   if (word(0) == scratch_rsrc_word0 && word(1) == scratch_rsrc_word1 && word(2) == scratch_rsrc_word2 &&
       word(3) == scratch_rsrc_word3(group_.function.wave_size)) {
-    return {Space::scratch, static_cast<uint32_t>(offset + scalar_offset), true};
+    // The scalar offset counts bytes of the swizzled buffer, where a lane's bytes are spread over the wave's.
+    return {Space::scratch, static_cast<uint32_t>(offset + scalar_offset / group_.function.wave_size), true};
   }
   const Descriptor d(word(0), word(1), word(2), word(3));
   const uint32_t index = word(4) + (d.add_lane ? lane : 0);

@@ -1,6 +1,6 @@
 // Buffer accesses become accesses of memory:
 //
-//   buffer_load scratch V#, index, offset, soffset      ->  load.scratch offset + soffset
+//   buffer_load scratch V#, index, offset, soffset      ->  load.scratch offset + soffset / W
 //   buffer_load r0..r3, index, offset, soffset, active  ->  load.global base + soffset + within(index,
 //   offset),
 //                                                           active & in_range, for each component
@@ -171,7 +171,9 @@ class LowerBuffers {
   }
 
   void to_scratch(Builder& b, Value v, const Inst& inst, std::span<const Value> r) {
-    std::vector<Value> operands{b.add(r[kOffset], r[kScalarOffset]), r[kActive]};
+    // The scalar offset counts bytes of the swizzled buffer, where a lane's bytes are spread over the wave's.
+    const Value base = b.lshr(r[kScalarOffset], b.i32(f_.wave_size == 64 ? 6 : 5));
+    std::vector<Value> operands{b.add(r[kOffset], base), r[kActive]};
     operands.insert(operands.end(), r.begin() + kData, r.end());
     const uint64_t imm = plain(MemoryAccess::unpack(inst.imm), Space::scratch);
     const Value now = b.append(plain(inst.op), operands, inst.type, imm, inst.components);

@@ -36,9 +36,9 @@ TEST(LowerBuffers, ScratchDescriptor) {
   EXPECT_EQ(after(fmt::format(R"(b0:
   %1 = i32 lane_id
   %2 = u1 input.initial_exec
-  %3 = i32x2 buffer_load.global.4.offen {0}, i32 0, %1, i32 16, %2
+  %3 = i32x2 buffer_load.global.4.offen {0}, i32 0, %1, i32 512, %2
   %4 = i32 extract.1 %3
-  buffer_store.global.4 {0}, i32 0, i32 4, i32 8, %2, %4
+  buffer_store.global.4 {0}, i32 0, i32 4, i32 256, %2, %4
   ret
 )",
                               v),
