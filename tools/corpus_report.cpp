@@ -2,26 +2,19 @@
 // how far each one gets. Each file has a process of its own, so that a crash or an endless loop costs one
 // kernel and is counted as such. scripts/corpus-report is the comfortable way to call it.
 #include "container/load.hpp"
-#include "ir/verifier.hpp"
-#include "passes/passes.hpp"
-#include "passes/pipeline.hpp"
 #include "rdna2/decoder.hpp"
-#include "spirv/emit.hpp"
-#include "spirv/wave_lowering.hpp"
-#include "translate/translate.hpp"
+#include "runtime/compile.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <chrono>
 #include <csignal>
 #include <deque>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <spirv-tools/libspirv.hpp>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +32,7 @@ struct Row {
   Stage stage = Stage::none;
   bool has_images = false;
   uint64_t instructions = 0, spirv_words = 0;
-  double microseconds = 0; ///< of the recompilation, decoding included, validation not
+  double microseconds = 0; ///< of the recompilation, without validation
   std::string refusal;     ///< empty when valid
 };
 
@@ -47,29 +40,20 @@ struct Options {
   std::vector<std::string> files;
   unsigned jobs = 2, seconds = 60, megabytes = 4096;
   std::string json;
-  unsigned host_lanes = 0; ///< invocations that one wave takes; 0: as many as it has lanes
+  unsigned subgroup = 0; ///< of the device; 0: as wide as the wave
+  bool verify = false;   ///< the IR after every pass
 };
 
-using Clock = std::chrono::steady_clock;
-
+/// On one line: a validator adds the instruction on lines of their own.
 std::string message(const Error& error) {
-  return error.where.empty() ? error.what : fmt::format("{}: {}", error.where, error.what);
+  const std::string text = error.where.empty() ? error.what : fmt::format("{}: {}", error.where, error.what);
+  return text.substr(0, text.find('\n'));
 }
 
 // --- one kernel ---
 
-Expected<spirv::EmittedModule> emit(const ir::Function& function, const container::Kernel& kernel,
-                                    const Options& options) {
-  const unsigned wave = kernel.descriptor.wave32 ? 32 : 64;
-  const spirv::Seating seating{
-      .wave_size = wave,
-      .host_lanes = options.host_lanes ? options.host_lanes : wave,
-      .workgroup = kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1})};
-  auto lowered = spirv::lower_waves(function, {.seating = seating, .partial_workgroups = true});
-  if (!lowered) return std::unexpected(lowered.error());
-  passes::simplify(*lowered);
-  passes::dead_code(*lowered);
-  // A device that has all: what a device lacks costs more words, but no kernel.
+/// A device that has all: what a device lacks costs more words, but no kernel.
+runtime::HostTraits able_host(unsigned subgroup_size) {
   const spirv::FloatTraits floats{.denorm_preserve = {true, true, true},
                                   .round_nearest_even = {true, true, true},
                                   .signed_zero_inf_nan_preserve = {true, true, true}};
@@ -78,28 +62,13 @@ Expected<spirv::EmittedModule> emit(const ir::Function& function, const containe
                                    .int64_lds_atomics = true,
                                    .int64_atomics = true,
                                    .shader_clock = true};
-  return spirv::emit(*lowered,
-                     {.seating = seating, .device = device, .dynamic_lds_bytes = 0, .debug_names = false});
-}
-
-/// What the validator says; empty when it accepts the module.
-std::string validate(const std::vector<uint32_t>& words) {
-  std::string complaint;
-  spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
-  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
-    if (complaint.empty()) complaint = fmt::format("spirv-val: {}", text);
-  });
-  spvtools::ValidatorOptions options;
-  options.SetScalarBlockLayout(true);
-  if (tools.Validate(words.data(), words.size(), options)) return {};
-  return complaint.empty() ? "spirv-val refuses it" : complaint.substr(0, complaint.find('\n'));
+  return {.subgroup_size = subgroup_size, .subgroup_operations = true, .device = device};
 }
 
 /// Passes the kernel through the stages and stops at the first refusal.
 void survey_kernel(const container::ShaderBinary& binary, const container::Kernel& kernel,
                    const Options& options, Row& row) {
   const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
-  const auto start = Clock::now();
   const auto refused = [&](const Error& error) { row.refusal = message(error); };
   const auto program = rdna2::decode_program(binary.code_of(kernel), wave);
   if (!program) return refused(program.error());
@@ -107,19 +76,21 @@ void survey_kernel(const container::ShaderBinary& binary, const container::Kerne
   row.instructions = program->size();
   row.has_images =
       std::ranges::any_of(*program, [](const auto& i) { return i.encoding == rdna2::Encoding::mimg; });
-  auto function = translate::translate(binary, kernel);
-  if (!function) return refused(function.error());
-  row.stage = Stage::translated;
-  if (auto report = passes::run(*function); !report) return refused(report.error());
-  if (auto verified = ir::verify(*function); !verified) return refused(verified.error());
-  row.stage = Stage::optimised;
-  const auto module = emit(*function, kernel, options);
-  if (!module) return refused(module.error());
-  row.microseconds = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  runtime::CompileOptions compile;
+  compile.host = able_host(options.subgroup ? options.subgroup : unsigned(wave));
+  compile.verify = options.verify;
+  compile.observe = [&](std::string_view, const ir::Function&, unsigned host_lanes) -> Expected<void> {
+    row.stage = host_lanes ? Stage::optimised : Stage::translated;
+    return {};
+  };
+  const auto compiled = runtime::compile(binary, kernel, compile);
+  if (!compiled) return refused(compiled.error());
   row.stage = Stage::emitted;
-  row.spirv_words = module->words.size();
-  row.refusal = validate(module->words);
-  if (row.refusal.empty()) row.stage = Stage::valid;
+  row.spirv_words = compiled->module.words.size();
+  row.microseconds = compiled->times.total_us();
+  if (const auto valid = runtime::validate_spirv(compiled->module.words); !valid)
+    return refused(valid.error());
+  row.stage = Stage::valid;
 }
 
 // --- one file, in a child process ---
@@ -361,7 +332,8 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "processes at a time");
   app.add_option("--seconds", options.seconds, "longest time for a kernel");
   app.add_option("--megabytes", options.megabytes, "most memory for a file");
-  app.add_option("--host-lanes", options.host_lanes, "invocations that one wave takes (its lanes)");
+  app.add_option("--subgroup", options.subgroup, "subgroup size of the device (as wide as the wave)");
+  app.add_flag("--verify", options.verify, "run the IR verifier after every pass");
   app.add_option("--json", options.json, "also write every kernel's result to this file");
   CLI11_PARSE(app, argc, argv);
   std::vector<Row> rows = survey(options);
