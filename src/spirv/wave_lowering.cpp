@@ -291,9 +291,12 @@ Value Lowering::local_id(unsigned dimension, unsigned copy) {
   const auto& size = seating().workgroup;
   Value rest = flat_id(copy);
   for (unsigned d = 0; d < dimension; ++d) rest = divided(rest, size[d]);
+  // Lanes behind the last work-item have numbers too, as in the interpreter: they go on counting from 0 in x
+  // and y.
+  const bool full = seating().items() % seating().wave_size == 0;
   const bool last =
-      dimension == 2 || (dimension == 1 && size[2] == 1) || (dimension == 0 && size[1] == 1 && size[2] == 1);
-  if (size[dimension] == 1) return e.i32(0);
+      dimension == 2 || (full && (dimension == 1 ? size[2] == 1 : size[1] == 1 && size[2] == 1));
+  if (size[dimension] == 1 && (full || dimension != 2)) return e.i32(0);
   if (last) return rest;
   if ((size[dimension] & (size[dimension] - 1)) == 0) return e.and_(rest, e.i32(size[dimension] - 1));
   return e.sub(rest, e.mul(divided(rest, size[dimension]), e.i32(size[dimension])));

@@ -153,7 +153,7 @@ void check(const cfg::Graph& g, const std::string& name) {
 }
 
 TEST(Flow, RandomReducibleGraphs) {
-  for (uint32_t seed = 0; seed < 120; ++seed) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
     check(cfg::test::random_reducible(seed, 2 + seed % 20), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
@@ -161,7 +161,7 @@ TEST(Flow, RandomReducibleGraphs) {
 
 TEST(Flow, RandomGraphsOfAnyKind) {
   std::mt19937 rng(11);
-  for (unsigned i = 0; i < 120; ++i) {
+  for (unsigned i = 0; i < 60; ++i) {
     const auto nodes = static_cast<uint32_t>(3 + rng() % 10);
     std::vector<cfg::Edge> edges;
     for (uint32_t n = 0; n < nodes; ++n)
@@ -176,7 +176,7 @@ TEST(Flow, RandomGraphsOfAnyKind) {
 TEST(Flow, ManyModulesAreValid) {
   EmitOptions options;
   options.seating = {32, 1, {1, 1, 1}};
-  for (uint32_t seed = 1000; seed < 1400; ++seed) {
+  for (uint32_t seed = 1000; seed < 1200; ++seed) {
     const auto m = test::build(Walker(cfg::test::random_reducible(seed, 2 + seed % 40)).make(), options);
     ASSERT_FALSE(m.words.empty()) << seed;
   }

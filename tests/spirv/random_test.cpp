@@ -51,7 +51,7 @@ std::string difference(std::span<const uint8_t> a, std::span<const uint8_t> b) {
 /// A guest wave on any number of invocations does what it does as a wave.
 TEST(WaveLowering, KeepsTheMeaningOfRandomPrograms) {
   const Launch launch{110, 80};
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
     const unsigned wave_size = seed % 2 ? 64 : 32;
     const Function f = ir::testing::random_function(seed, {.wave_size = wave_size});
     const auto expected = interpreted(f, launch, 0);
@@ -70,9 +70,9 @@ TEST(WaveLowering, KeepsTheMeaningOfRandomPrograms) {
 
 /// The program as a module: valid for every seating.
 TEST(RandomPrograms, AreValidModules) {
-  for (uint64_t seed = 100; seed < 160; ++seed) {
+  for (uint64_t seed = 100; seed < 120; ++seed) {
     const unsigned wave_size = seed % 2 ? 64 : 32;
-    const Function f = ir::testing::random_function(seed, {.wave_size = wave_size, .instructions = 80});
+    const Function f = ir::testing::random_function(seed, {.wave_size = wave_size, .instructions = 40});
     for (const unsigned host_lanes : {1u, 8u, wave_size}) {
       EmitOptions options;
       options.seating = {wave_size, host_lanes, {80, 1, 1}};
@@ -116,10 +116,10 @@ std::vector<uint8_t> on_device(Function f, const Launch& l, unsigned host_lanes)
 /// One wave on one invocation runs in the interpreter's order, whatever it does to memory.
 TEST(RandomPrograms, RunOnTheDeviceAsInterpreted) {
   if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
-  for (uint64_t seed = 200; seed < 240; ++seed) {
+  for (uint64_t seed = 200; seed < 206; ++seed) {
     const unsigned wave_size = seed % 4 == 3 ? 64 : 32;
     const Launch launch{wave_size, wave_size};
-    const Function f = ir::testing::random_function(seed, {.wave_size = wave_size, .floats = false});
+    const Function f = ir::testing::random_function(seed, {.wave_size = wave_size, .instructions = 30, .floats = false});
     const auto expected = interpreted(f, launch, 0);
     ASSERT_TRUE(expected) << expected.error().to_string();
     const auto got = on_device(f, launch, 1);
