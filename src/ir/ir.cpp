@@ -90,6 +90,11 @@ bool Function::derive_uniform(Op op, std::span<const Value> ops, uint64_t imm) c
   case OpKind::reduce: return true;
   case OpKind::effect: return true;
   case OpKind::atomic: return false;
+  case OpKind::load: {
+    // Scratch is each lane's own, a flat address may lead there, and a descriptor may add the lane.
+    const Space space = MemoryAccess::unpack(imm).space;
+    return op == Op::load && space != Space::scratch && space != Space::flat && all();
+  }
   default: return all();
   }
 }

@@ -152,7 +152,7 @@ TEST(Interpreter, CrossLane) {
 TEST(Interpreter, BufferRangeRules) {
   // 16 records of stride 8 at 0x1000: index 3 offset 4 is inside, index 16 and offset 8 are not.
   const auto r = run(R"(b0:
-  %a = uniform i32 buffer_load.global.4.idxen i32 0x1000, i32 0x80000, i32 16, i32 0, i32 16, i32 4, i32 0, u1 true
+  %a = i32 buffer_load.global.4.idxen i32 0x1000, i32 0x80000, i32 16, i32 0, i32 16, i32 4, i32 0, u1 true
   buffer_store.global.4.idxen i32 0x1000, i32 0x80000, i32 16, i32 0, i32 3, i32 4, i32 0, u1 true, i32 77
   buffer_store.global.4.idxen i32 0x1000, i32 0x80000, i32 16, i32 0, i32 3, i32 8, i32 0, u1 true, i32 78
   buffer_store.global.4.offen i32 0x1000, i32 0, i32 12, i32 0x30000000, i32 0, i32 8, i32 0, u1 true, i32 79

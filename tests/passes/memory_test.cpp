@@ -89,7 +89,7 @@ TEST(LowerBuffers, RawDescriptorWithConstantFields) {
 
 TEST(LowerBuffers, TypedFormatIsRefused) {
   auto f = ir::parse(
-      "function \"f\" wave32 lds 0 scratch 0 {\nb0:\n  %1 = uniform i32 buffer_load.global.4.format22 i32 0, "
+      "function \"f\" wave32 lds 0 scratch 0 {\nb0:\n  %1 = i32 buffer_load.global.4.format22 i32 0, "
       "i32 0, i32 0, i32 0, i32 0, i32 0, i32 0, u1 true @0x18\n  ret\n}");
   ASSERT_TRUE(f);
   const auto result = lower_buffers(*f);
@@ -157,7 +157,7 @@ TEST(ResolveFlat, KnownApertures) {
   store.flat.4 %6, %2, %5
   %7 = uniform i64 input.kernarg_ptr
   %8 = uniform i64 add %7, i64 16
-  %9 = uniform i32 load.flat.4 %8, u1 true
+  %9 = i32 load.flat.4 %8, u1 true
   %10 = uniform i64 load.global.8 %8, u1 true
   store.flat.4 %10, %2, %9
   ret
@@ -174,7 +174,7 @@ TEST(ResolveFlat, KnownApertures) {
   store.scratch.4 %1, %2, %6
   %8 = uniform i64 input.kernarg_ptr
   %9 = uniform i64 add %8, i64 16
-  %10 = uniform i32 load.global.4 %9, u1 true
+  %10 = i32 load.global.4 %9, u1 true
   %11 = uniform i64 load.global.8 %9, u1 true
   store.flat.4 %11, %2, %10
   ret
