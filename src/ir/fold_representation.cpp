@@ -313,6 +313,38 @@ Value join_selects(Builder& b, const View& v) {
   return b.select(v.arg(lo, 0), b.pack64(v.arg(lo, 1), v.arg(hi, 1)), b.pack64(v.arg(lo, 2), v.arg(hi, 2)));
 }
 
+/// Is `lo` the low half of x, where x is a value that splits, or a 64-bit sum whose low half was computed
+/// apart? Looks at a bounded number of sums.
+bool is_low_half(const View& v, Value lo, Value x, unsigned& steps) {
+  switch (v.f[x].op) {
+  case Op::pack64:
+    if (v.arg(x, 0) == lo) return true;
+    break;
+  case Op::zext:
+    if (v.arg(x, 0) == lo) return true;
+    break;
+  case Op::constant: return v.f.is_constant(lo, v.bits(x) & 0xffff'ffff);
+  default: break;
+  }
+  if (v.is(lo, Op::lo32) && v.arg(lo, 0) == x) return true;
+  const Op op = v.f[x].op;
+  if ((op != Op::add && op != Op::sub) || !v.is(lo, op) || steps == 0) return false;
+  --steps;
+  const auto halves = [&](unsigned i, unsigned j) {
+    return is_low_half(v, v.arg(lo, i), v.arg(x, 0), steps) &&
+           is_low_half(v, v.arg(lo, j), v.arg(x, 1), steps);
+  };
+  return halves(0, 1) || (op == Op::add && halves(1, 0));
+}
+
+// pack64(xl + yl, hi32(x + y)) -> x + y    also for differences
+Value join_known_sum(const View& v) {
+  const Value lo = v[0], hi = v[1];
+  if (!v.is(hi, Op::hi32)) return {};
+  unsigned steps = 16;
+  return is_low_half(v, lo, v.arg(hi, 0), steps) ? v.arg(hi, 0) : Value{};
+}
+
 /// Sums, differences and selects of halves are joined this many levels deep per request: what lies deeper is
 /// joined at its own pack64, or stays in halves.
 constexpr unsigned kMaxJoinNesting = 2;
@@ -335,6 +367,7 @@ Value fold_pack64(Builder& b, const Request& r) {
   if (op == Op::not_ && v.is(hi, Op::not_) && joins(v, v.arg(lo, 0), v.arg(hi, 0))) {
     return b.not_(b.pack64(v.arg(lo, 0), v.arg(hi, 0)));
   }
+  if (const Value w = join_known_sum(v)) return w;
   if (b.nesting() > kMaxJoinNesting) return {};
   if (const Value w = join_selects(b, v)) return w;
   if (const Value w = join_sum(b, v)) return w;

@@ -163,6 +163,11 @@ class RandomFunction {
   void wide_sum() {
     const Value x = any(Type::i64), y = any(Type::i64);
     const bool sum = chance(50);
+    if (chance(40)) { // low half apart, upper half of the whole
+      const Op op = sum ? Op::add : Op::sub;
+      add(b_.pack64(b_.emit(op, {b_.lo32(x), b_.lo32(y)}), b_.hi32(b_.emit(op, {x, y}))));
+      return;
+    }
     const Value xl = b_.lo32(x), yl = b_.lo32(y), none = b_.u1(false);
     const Value lo = sum ? b_.add(xl, yl) : b_.sub(xl, yl);
     const Value c = sum ? b_.carry(xl, yl, none) : b_.borrow(xl, yl, none);

@@ -73,6 +73,20 @@ TEST(Simplify, SixtyFourBitArithmeticInHalves) {
        "%5 = i32 sub %1, %3\n %6 = u1 borrow %1, %3, u1 false\n %7 = i32 sub_c %2, %4, %6\n %r = i64 pack64 "
        "%5, %7",
        "sub(l, k)"},
+      {"%1 = i64 pack64 %a, %b\n %2 = i64 add %1, %l\n %3 = i32 lo32 %l\n %4 = i32 add %a, %3\n %5 = i32 "
+       "hi32 %2\n"
+       "%r = i64 pack64 %4, %5",
+       "add(l, pack64(a, b))"},
+      {"%1 = i64 pack64 %a, %b\n %2 = i64 add %1, i64 0x700000005\n %3 = i32 add %a, i32 5\n %4 = i32 hi32 "
+       "%2\n"
+       "%5 = i64 pack64 %3, %4\n %6 = i64 add %5, %l\n %7 = i32 lo32 %l\n %8 = i32 add %7, %3\n %9 = i32 "
+       "hi32 %6\n"
+       "%r = i64 pack64 %8, %9",
+       "add(l, add(pack64(a, b), 0x700000005))"},
+      {"%1 = i64 pack64 %a, %b\n %2 = i64 add %1, i64 0x700000005\n %3 = i32 add %a, i32 6\n %4 = i32 hi32 "
+       "%2\n"
+       "%r = i64 pack64 %3, %4",
+       "pack64(add(a, 6), hi32(add(pack64(a, b), 0x700000005)))"},
       {"%1 = i32 lo32 %l\n %2 = i32 hi32 %l\n %r = i64 pack64 %1, %2", "l"},
       {"%1 = i64 pack64 %a, %b\n %r = i32 hi32 %1", "b"},
       {"%r = i64 pack64 %a, i32 0", "zext:i64(a)"},
