@@ -67,6 +67,7 @@ Expected<bool> check_one(const CheckCommand& command, const LaunchOptions& optio
   auto seating = parse_seating(options.wave);
   if (!seating) return std::unexpected(seating.error());
   check.seating = *seating;
+  check.subgroup_size = options.subgroup;
   auto report = runtime::check_references(launch, check);
   if (!report) return std::unexpected(report.error());
   print(command, launch.kernel->name, *report);

@@ -18,6 +18,10 @@ void add_launch_options(Command& command, LaunchOptions& options) {
 void add_device_options(Command& command, LaunchOptions& options) {
   command.text("--device", options.device, "Vulkan device: its number or a part of its name");
   command.text("--wave", options.wave, "seating of waves on Vulkan: auto, native or folded").show_default();
+  command
+      .number("--subgroup", options.subgroup,
+              "invocations of a subgroup to count on; 1: one carries a whole wave; default: the device's")
+      .range(1, 128);
   command.flag("--validation", options.validation,
                "load the Vulkan validation layers; what they say is an error");
 }

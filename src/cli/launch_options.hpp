@@ -17,6 +17,7 @@ struct LaunchOptions {
   std::vector<std::string> arguments;
   std::string device, wave = "auto";
   bool validation = false;
+  uint32_t subgroup = 0; ///< invocations that a wave may use at most; 0: what the device has
 };
 
 /// A launch with the binary that it points into.
@@ -26,7 +27,7 @@ struct LoadedLaunch {
 };
 
 void add_launch_options(Command& command, LaunchOptions& options);
-/// Adds --device, --wave and --validation.
+/// Adds --device, --wave, --subgroup and --validation.
 void add_device_options(Command& command, LaunchOptions& options);
 
 /// Loads the file, finds the kernel and parses the sizes and arguments. `default_grid` stands in for --grid;

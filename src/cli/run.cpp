@@ -37,6 +37,10 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
   if (!seating) return std::unexpected(seating.error());
   runtime::CompileOptions compile = runtime::compile_options(launch, **device);
   compile.seating = *seating;
+  if (options.launch.subgroup) {
+    compile.host.subgroup_size = options.launch.subgroup;
+    compile.host.subgroup_operations &= options.launch.subgroup > 1;
+  }
   auto compiled = runtime::compile(*launch.binary, *launch.kernel, compile);
   if (!compiled) return std::unexpected(compiled.error());
   auto report = runtime::run_on_vulkan(launch, **device, *compiled, options.execute);

@@ -63,6 +63,10 @@ class Checker {
       c.dynamic_lds_bytes = lds_bytes(launch_) - launch_.kernel->descriptor.group_segment_fixed_size;
     }
     c.seating = options_.seating;
+    if (options_.subgroup_size) {
+      c.host.subgroup_size = options_.subgroup_size;
+      c.host.subgroup_operations &= options_.subgroup_size > 1;
+    }
     c.verify = true;
     c.validate = options_.validate;
     if (options_.interpreter)

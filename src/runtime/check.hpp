@@ -14,6 +14,7 @@ namespace lanewise::runtime {
 struct CheckOptions {
   VulkanDevice* device = nullptr; ///< null: no SPIR-V run
   WaveSeating seating = WaveSeating::automatic;
+  unsigned subgroup_size = 0; ///< invocations to count on; 0: what the device has
   bool exact_nan = false; ///< NaNs must agree in every bit; else any two NaNs
                           ///< of a float buffer are equal
   bool interpreter = true;

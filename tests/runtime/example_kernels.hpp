@@ -143,8 +143,10 @@ inline uint64_t fnv1a(std::span<const uint8_t> bytes) {
 
 inline void expect_results(const Example& e, const Launch& launch, const std::string& on) {
   for (const auto& [name, hash] : e.results)
-    for (const Buffer& b : launch.buffers)
-      if (b.name == name) EXPECT_EQ(fnv1a(b.contents), hash) << e.kernel << ": " << name << " on " << on;
+    for (const Buffer& b : launch.buffers) {
+      if (b.name != name) continue;
+      EXPECT_EQ(fnv1a(b.contents), hash) << e.kernel << ": " << name << " on " << on;
+    }
 }
 
 } // namespace lanewise::runtime
