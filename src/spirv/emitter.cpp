@@ -16,10 +16,9 @@ Emitter::Emitter(const ir::Function& function, const EmitOptions& o)
 }
 
 bool Emitter::is_wide_lds_atomic(ir::Value v) const {
-  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64 || lds_bytes() == 0)
-    return false;
+  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64) return false;
   const ir::Space space = ir::MemoryAccess::unpack(f[v].imm).space;
-  return space == ir::Space::lds || space == ir::Space::flat;
+  return space == ir::Space::lds || (space == ir::Space::flat && lds_bytes() != 0);
 }
 
 Id Emitter::id(ir::Value v) {
