@@ -21,6 +21,8 @@ class Recompile : public VulkanTest {
       options.verify = true;
       if (subgroup) options.host.subgroup_size = subgroup;
       if (subgroup == 1) options.host.subgroup_operations = false;
+      // llvmpipe takes up to a minute to compile the unrolled sorting network once for each of many lanes.
+      if (std::string(e.file) == "bitonic" && wave / options.host.subgroup_size >= 8) continue;
       auto compiled = compile(*binary, *launch.kernel, options);
       ASSERT_TRUE(compiled) << compiled.error().to_string();
       EXPECT_GT(compiled->guest_instructions, 0u);
