@@ -109,7 +109,7 @@ Expected<bool> check(const CheckCommand& command) {
 
 void add_check(Command& root, int& status) {
   auto options = std::make_shared<CheckCommand>();
-  Command command = root.add("check", "hold emulator, IR interpreter and SPIR-V against each other");
+  Command command = root.add("check", "Hold emulator, IR interpreter and SPIR-V against each other");
   add_launch_options(command, options->launch);
   add_device_options(command, options->launch);
   command.flag("--no-vulkan", options->no_vulkan, "leave the SPIR-V run out");

@@ -156,7 +156,7 @@ Expected<void> compile(const CompileCommand& command) {
 
 void add_compile(Command& root, int& status) {
   auto options = std::make_shared<CompileCommand>();
-  Command command = root.add("compile", "recompile kernels to SPIR-V");
+  Command command = root.add("compile", "Recompile kernels to SPIR-V");
   add_input(command, options->input);
   command.list("--kernel", options->kernels, "kernel to compile; may be left out if the file has only one");
   command.flag("--all", options->all, "every kernel of the file; goes on after errors, -o is a folder");

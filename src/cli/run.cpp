@@ -155,7 +155,7 @@ Expected<void> run(RunOptions& options) {
 
 void add_run(Command& root, int& status) {
   auto options = std::make_shared<RunOptions>();
-  Command command = root.add("run", "run a kernel and show what it computed");
+  Command command = root.add("run", "Run a kernel and show what it computed");
   add_launch_options(command, options->launch);
   command.text("--on", options->on, "emulator, interpreter or vulkan").show_default();
   add_device_options(command, options->launch);
