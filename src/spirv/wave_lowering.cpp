@@ -302,11 +302,15 @@ Value Lowering::local_id(unsigned dimension, unsigned copy) {
   return e.sub(rest, e.mul(divided(rest, size[dimension]), e.i32(size[dimension])));
 }
 
-/// Lanes behind the last work-item are off, and at the border of the grid those beyond it.
+/// Lanes behind the last work-item are off, and at the border of the grid those beyond it. Where a whole copy is
+/// on or off it is a constant, and what the copy would have computed folds away.
 Value Lowering::initial_exec(unsigned copy) {
   Builder& e = lanes_.prologue_builder();
   Value on = e.u1(true);
-  if (seating().items() % seating().wave_size != 0) on = e.ult(flat_id(copy), e.i32(seating().items()));
+  const uint32_t items = seating().items(), first = copy * seating().host_lanes;
+  if (seating().waves() == 1 && first >= items) return e.u1(false);
+  const bool whole = seating().waves() == 1 && first + seating().host_lanes <= items;
+  if (items % seating().wave_size != 0 && !whole) on = e.ult(flat_id(copy), e.i32(items));
   if (!o_.partial_workgroups) return on;
   for (const unsigned d : dimensions) on = e.and_(on, inside_grid(d, copy));
   return on;
