@@ -308,7 +308,8 @@ void Evaluator::general(const Write& w, Node) {
 void Evaluator::lose() {
   // Undefined stands for nothing but the undefined: where the listing reads what was lost, anything will do.
   s_.acc.fill(Expressions::undefined);
-  s_.flags_a = s_.flags_b = s_.rtop = Expressions::undefined;
+  // Flags stay: listings of real shaders read them across a switch. (No spill is put where flags are live.)
+  s_.rtop = Expressions::undefined;
   if (!parameters_.empty() || !configs_.empty() || !data_.empty()) {
     out_.fault = "a thread switch stands inside a TMU sequence";
   }

@@ -342,7 +342,6 @@ Lanes Machine::next_varying(Lanes& c) {
 void Machine::thread_switch() {
   acc_.fill(undefined());
   rtop_ = undefined();
-  a_.undef = b_.undef = all_lanes;
   if (!parameters_.empty() || !configs_.empty()) {
     trace.faults.emplace_back("thread switch inside a TMU sequence");
   }

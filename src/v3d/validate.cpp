@@ -290,7 +290,7 @@ private:
             now = step(n, w, now);
           }
           for (const std::size_t s : starts_) {
-            now = n == s + 2 ? everything : now;
+            now = n == s + 2 ? (everything & ~64u) | (now & 64u) : now;
           }
         }
         if (falls && b + 1 < q_.block_starts.size()) {
