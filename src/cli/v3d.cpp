@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "v3d/compile.hpp"
 #include "v3d/data_file.hpp"
+#include "v3d/draw.hpp"
 #include "v3d/pack.hpp"
 
 #include <charconv>
@@ -108,7 +109,7 @@ Expected<void> assemble(Gpu gpu, std::string_view line) {
 
 struct AllocOptions : Common {
   std::string threads = "auto", stats, svg;
-  bool verify = false, print = false, compare = false, per_shader = false;
+  bool verify = false, print = false, compare = false;
   std::vector<std::string> without;
 };
 
@@ -225,6 +226,17 @@ Expected<v3d::AllocateOptions> allocate_options(const AllocOptions& o) {
   return a;
 }
 
+int draw(const std::string& path, const v3d::Shader& s, const v3d::Compiled& c) {
+  const auto listing =
+      v3d::parse_vir(s.listings[c.allocation.listing].vir, s.gpu, s.stage, c.allocation.threads);
+  std::ofstream out(path);
+  if (!listing || !out) {
+    return report({ErrorKind::system, "cannot draw to the file", path, {}});
+  }
+  out << v3d::draw_allocation(*listing, c.allocation);
+  return 0;
+}
+
 int alloc(const AllocOptions& o) {
   const auto options = allocate_options(o);
   if (!options) {
@@ -261,6 +273,11 @@ int alloc(const AllocOptions& o) {
         }
       }
       totals.add(s.mesa, *c);
+      if (!o.svg.empty()) {
+        if (const int r = draw(o.svg, s, *c); r != 0) {
+          return r;
+        }
+      }
       if (stats.is_open()) {
         stats << record(s, *c).dump() << '\n';
       }
@@ -305,6 +322,7 @@ void add_v3d(Command& root, int& status) {
   add_common(al, *o);
   al.text("--threads", o->threads, "Hardware threads").one_of({"auto", "4", "2"});
   al.text("--stats", o->stats, "Write a JSON object for each shader to this file");
+  al.text("--svg", o->svg, "Draw the live ranges and registers of the (last) shader into this file");
   al.flag("--verify", o->verify, "Check every result: symbolically, by the machine's rules, by running it");
   al.flag("--print", o->print, "Print the words");
   al.flag("--compare", o->compare, "Print totals beside Mesa's, as the collection files have them");

@@ -1,5 +1,6 @@
 #include "v3d/allocate.hpp"
 
+#include "v3d/compact.hpp"
 #include "v3d/tighten.hpp"
 
 #include <fmt/format.h>
@@ -43,25 +44,39 @@ bool fits_fifo(const Program& p, unsigned threads) {
   return true;
 }
 
+// The most values that must be in registers at one point: those that cannot be made again, and fixed registers.
+unsigned least_pressure(const Program& p, const std::vector<char>& free) {
+  const Liveness l = analyse_liveness(p);
+  auto segments = live_segments(p, l);
+  for (std::uint32_t t = 0; t < p.temp_count; ++t) {
+    if (free[t] != 0) {
+      segments[t].clear();
+    }
+  }
+  for (std::uint32_t r = 0; r < 6; ++r) {
+    segments[l.names.of(acc(r))].clear();
+  }
+  const auto p_at = pressure(l, segments);
+  return *std::ranges::max_element(p_at);
+}
+
 class Allocator {
 public:
   Allocator(const std::vector<Program>& listings, const AllocateOptions& o) : listings_(listings), o_(o) {}
 
   Expected<Allocation> run() {
     for (const unsigned threads : {4u, 2u}) {
-      if (o_.threads != 0 && o_.threads != threads) {
-        continue;
-      }
-      if (auto r = without_spills(threads)) {
-        return std::move(*r);
+      if (o_.threads == 0 || o_.threads == threads) {
+        if (auto r = without_spills(threads)) {
+          return std::move(*r);
+        }
       }
     }
     for (const unsigned threads : {2u, 4u}) {
-      if (o_.threads != 0 && o_.threads != threads) {
-        continue;
-      }
-      if (auto r = with_spills(threads)) {
-        return std::move(*r);
+      if (o_.threads == 0 || o_.threads == threads) {
+        if (auto r = with_spills(threads)) {
+          return std::move(*r);
+        }
       }
     }
     return fail(ErrorKind::unsupported, "no listing can be allocated: " + why_, {},
@@ -69,6 +84,21 @@ public:
   }
 
 private:
+  // A listing made ready once: webs apart, flags close to their branches, what is free to make again.
+  struct Prepared {
+    Program program;
+    std::vector<char> free;
+  };
+
+  struct Choice {
+    std::size_t listing = 0;
+    Order order = Order::given;
+    bool compact = false;
+    Program program;
+    unsigned registers = 0;
+    SpillResult spills;
+  };
+
   [[nodiscard]] unsigned file(unsigned threads) const { return threads == 4 ? 32 : 64; }
 
   // Numbers of values that may be live at once, most first: 4.2's accumulators hold some of them.
@@ -80,40 +110,24 @@ private:
     return {n, n - 1, n - 2, n - 4};
   }
 
-  std::optional<Allocation> without_spills(unsigned threads) {
-    for (const Order order : orders()) {
-      for (std::size_t n = 0; n < listings_.size(); ++n) {
-        if (!fits_fifo(listings_[n], threads)) {
-          why_ = "TMU results would overflow the FIFO";
-          continue;
-        }
-        SpillOptions s = o_.spill;
-        s.allow_spills = false;
-        if (auto r = attempt(n, threads, order, s)) {
-          return r;
-        }
+  const Prepared& prepared(std::size_t n, bool keep_last_switch) {
+    auto& cache = keep_last_switch ? with_switch_ : without_switch_;
+    cache.resize(listings_.size());
+    if (!cache[n]) {
+      Prepared r{listings_[n], {}};
+      if (!keep_last_switch) {
+        drop_needless_switch(r.program);
       }
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Allocation> with_spills(unsigned threads) {
-    std::optional<Allocation> best;
-    for (const Order order : orders()) {
-      for (std::size_t n = 0; n < listings_.size(); ++n) {
-        if (!fits_fifo(listings_[n], threads)) {
-          continue;
-        }
-        auto r = attempt(n, threads, order, o_.spill);
-        if (r && (!best || cost(*r) < cost(*best))) {
-          best = std::move(r);
-        }
+      split_webs(r.program);
+      tighten_flags(r.program);
+      const auto remat = find_rematerialisable(r.program, o_.spill.remat_arithmetic);
+      for (const Remat& m : remat) {
+        r.free.push_back(static_cast<char>(o_.spill.rematerialise && m.kind != Remat::none));
       }
+      cache[n] = std::move(r);
     }
-    return best;
+    return *cache[n];
   }
-
-  static unsigned cost(const Allocation& a) { return a.spills.weighted * 16 + a.spills.remats; }
 
   [[nodiscard]] std::vector<Order> orders() const {
     if (!o_.reorder) {
@@ -122,58 +136,121 @@ private:
     return {Order::given, Order::late, Order::depth, Order::late_loads};
   }
 
-  std::optional<Allocation> attempt(std::size_t n, unsigned threads, Order order, const SpillOptions& spill) {
-    Program base = listings_[n];
-    base.threads = threads;
-    if (!spill.allow_spills) {
-      drop_needless_switch(base);
-    }
-    split_webs(base);
-    tighten_flags(base);
-    std::vector<char> free(base.temp_count);
-    const auto remat = find_rematerialisable(base, spill.remat_arithmetic);
-    for (std::size_t t = 0; t < free.size(); ++t) {
-      free[t] = spill.rematerialise && remat[t].kind != Remat::none;
-    }
-    reorder(base, order, file(threads), free);
-    for (const unsigned registers : limits(base, threads)) {
-      Allocation a;
-      a.program = base;
-      SpillOptions s = spill;
-      s.registers = registers;
-      a.spills = plan_spills(a.program, s);
-      if (!a.spills.fits) {
-        why_ = a.spills.why;
-        return std::nullopt;
+  std::optional<Allocation> without_spills(unsigned threads) {
+    for (const Order order : orders()) {
+      for (std::size_t n = 0; n < listings_.size(); ++n) {
+        if (!fits_fifo(listings_[n], threads)) {
+          why_ = "TMU results would overflow the FIFO";
+          continue;
+        }
+        const Prepared& ready = prepared(n, false);
+        Choice c{n, order, false, ready.program, 0, {}};
+        c.program.threads = threads;
+        reorder(c.program, order, file(threads), ready.free);
+        const auto sizes = limits(c.program, threads);
+        if (least_pressure(c.program, ready.free) > sizes.front()) {
+          why_ = "more values are live at once than there are registers";
+          continue;
+        }
+        for (const unsigned registers : sizes) {
+          Choice trial = c;
+          SpillOptions s = o_.spill;
+          s.allow_spills = false;
+          s.registers = registers;
+          trial.spills = plan_spills(trial.program, s);
+          if (!trial.spills.fits) {
+            why_ = trial.spills.why;
+            break;
+          }
+          trial.registers = registers;
+          if (auto r = finish(trial, threads)) {
+            return r;
+          }
+        }
       }
-      split_webs(a.program);
-      ColorOptions c = o_.color;
-      c.registers = file(threads);
-      auto colors = color(a.program, c);
-      if (!colors.ok) {
-        c.coalesce = false;
-        colors = color(a.program, c);
-      }
-      if (!colors.ok) {
-        why_ = fmt::format("no register for a value although at most {} are live", registers);
-        continue;
-      }
-      const Liveness l = analyse_liveness(a.program);
-      const auto p = pressure(l, live_segments(a.program, l));
-      a.max_temps = *std::ranges::max_element(p);
-      a.before = a.program;
-      apply_colors(a.program, colors);
-      a.threads = threads;
-      a.listing = n;
-      a.copies_removed = colors.copies_removed;
-      a.strategy = order_names[static_cast<std::size_t>(order)];
-      return a;
     }
     return std::nullopt;
   }
 
+  std::optional<Allocation> with_spills(unsigned threads) {
+    std::vector<Choice> choices;
+    for (const Order order : orders()) {
+      for (std::size_t n = 0; n < listings_.size(); ++n) {
+        for (const bool compact : {false, true}) {
+          if (!compact && !fits_fifo(listings_[n], threads)) {
+            continue;
+          }
+          Choice c{n, order, compact, {}, 0, {}};
+          c.registers = limits(listings_[n], threads)[listings_[n].gpu == Gpu::v42 ? 1 : 0];
+          if (plan(c, threads)) {
+            choices.push_back(std::move(c));
+          }
+        }
+      }
+    }
+    while (!choices.empty()) {
+      const auto best = std::ranges::min_element(choices, {}, [](const Choice& c) { return cost(c.spills); });
+      if (auto r = finish(*best, threads)) {
+        return r;
+      }
+      // Fewer values at once, until they find registers.
+      if (best->registers <= file(threads) / 2 || (--best->registers, !plan(*best, threads))) {
+        choices.erase(best);
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool plan(Choice& c, unsigned threads) {
+    const Prepared& ready = prepared(c.listing, true);
+    c.program = ready.program;
+    c.program.threads = threads;
+    reorder(c.program, c.order, file(threads), ready.free);
+    if (c.compact) {
+      compact_tmu(c.program);
+    }
+    SpillOptions s = o_.spill;
+    s.registers = c.registers;
+    c.spills = plan_spills(c.program, s);
+    if (!c.spills.fits) {
+      why_ = c.spills.why;
+    }
+    return c.spills.fits;
+  }
+
+  static unsigned cost(const SpillResult& s) { return s.weighted * 16 + s.remats; }
+
+  std::optional<Allocation> finish(const Choice& c, unsigned threads) {
+    Allocation a;
+    a.program = c.program;
+    split_webs(a.program);
+    ColorOptions options = o_.color;
+    options.registers = file(threads);
+    auto colors = color(a.program, options);
+    if (!colors.ok) {
+      options.coalesce = false;
+      colors = color(a.program, options);
+    }
+    if (!colors.ok) {
+      why_ = fmt::format("no register for a value although at most {} are live", c.registers);
+      return std::nullopt;
+    }
+    const Liveness l = analyse_liveness(a.program);
+    const auto p = pressure(l, live_segments(a.program, l));
+    a.max_temps = *std::ranges::max_element(p);
+    a.before = a.program;
+    apply_colors(a.program, colors);
+    a.threads = threads;
+    a.listing = c.listing;
+    a.spills = c.spills;
+    a.copies_removed = colors.copies_removed;
+    a.strategy = fmt::format("{}{}", order_names[static_cast<std::size_t>(c.order)], c.compact ? ", compact" : "");
+    return a;
+  }
+
   const std::vector<Program>& listings_;
   const AllocateOptions& o_;
+  std::vector<std::optional<Prepared>> with_switch_, without_switch_;
   std::string why_;
 };
 

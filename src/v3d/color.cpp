@@ -187,7 +187,7 @@ private:
       segments_[d].clear();
       parent_[d] = s;
       allowed_[s].rf &= allowed_[d].rf;
-      allowed_[s].acc &= allowed_[d].acc & 0x1f;
+      allowed_[s].acc &= static_cast<std::uint8_t>(allowed_[d].acc & 0x1f);
       avoid_[s] |= avoid_[d];
       is_uniform_[s] = is_uniform_[s] & is_uniform_[d];
       ++coalesced_;

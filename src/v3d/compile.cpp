@@ -1,5 +1,6 @@
 #include "v3d/compile.hpp"
 
+#include "v3d/checker.hpp"
 #include "v3d/simulate.hpp"
 
 #include <fmt/format.h>
@@ -60,6 +61,11 @@ Expected<void> verify(const Shader& shader, const Compiled& c, unsigned seeds) {
   const auto listing = parse_vir(shader.listings[c.allocation.listing].vir, shader.gpu, shader.stage, 4);
   if (!listing) {
     return in_shader(shader, listing.error());
+  }
+  for (const auto& r : {check_allocation(*listing, c.allocation.program), check_words(*listing, c.code), validate(c.code)}) {
+    if (!r) {
+      return in_shader(shader, r.error());
+    }
   }
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     RunOptions o;

@@ -295,10 +295,10 @@ void Machine::general(std::uint32_t config) {
     for (unsigned l = 0; l < lane_count; ++l) {
       if ((address.enabled >> l & 1) != 0) {
         // A lane whose data was not written under the same condition would store what the FIFO held.
-        const bool bad = (data[w].enabled >> l & 1) == 0 || (data[w].value.undef() >> l & 1) != 0 ||
-                         (data[w].enabled_undef >> l & 1) != 0;
+        const bool bad = (data[w].enabled >> l & 1) == 0 || (data[w].enabled_undef >> l & 1) != 0;
+        const unsigned halves = (data[w].value.undef_low >> l & 1u) | (data[w].value.undef_high >> l & 1u) << 1;
         memory_[address.value.v[l] + 4 * w] = data[w].value.v[l];
-        memory_undef_[address.value.v[l] + 4 * w] = bad;
+        memory_undef_[address.value.v[l] + 4 * w] = static_cast<std::uint8_t>(bad ? 3 : halves);
       }
     }
   }
@@ -312,11 +312,13 @@ void Machine::general(std::uint32_t config) {
       const std::uint32_t at = address.value.v[l] + 4 * w;
       const auto it = memory_.find(at);
       r.v[l] = it != memory_.end() ? it->second : plausible(hash(0x6d656d, at));
-      const bool bad = it != memory_.end() ? memory_undef_[at] : is_spill;
-      r.undef_low |= static_cast<Mask>(bad << l);
+      const unsigned bad = it != memory_.end() ? memory_undef_[at] : is_spill ? 3u : 0u;
+      r.undef_low |= static_cast<Mask>((bad & 1) << l);
+      r.undef_high |= static_cast<Mask>((bad >> 1) << l);
     }
-    r.undef_low |= static_cast<Mask>(address.value.undef() | ~address.enabled | address.enabled_undef);
-    r.undef_high = r.undef_low;
+    const auto off = static_cast<Mask>(address.value.undef() | ~address.enabled | address.enabled_undef);
+    r.undef_low |= off;
+    r.undef_high |= off;
     fifo_.push_back(r);
   }
   trace.max_outstanding = std::max(trace.max_outstanding, static_cast<unsigned>(fifo_.size()));
@@ -340,7 +342,6 @@ Lanes Machine::next_varying(Lanes& c) {
 void Machine::thread_switch() {
   acc_.fill(undefined());
   rtop_ = undefined();
-  a_.undef = b_.undef = all_lanes;
   if (!parameters_.empty() || !configs_.empty()) {
     trace.faults.emplace_back("thread switch inside a TMU sequence");
   }

@@ -130,7 +130,7 @@ private:
   std::vector<std::uint32_t> configs_; // uniform indices
   std::deque<Lanes> fifo_;
   std::unordered_map<std::uint32_t, std::uint32_t> memory_;
-  std::unordered_map<std::uint32_t, bool> memory_undef_;
+  std::unordered_map<std::uint32_t, std::uint8_t> memory_undef_; // bit 0: low half, bit 1: high half
   unsigned varyings_ = 0, branches_ = 0, vpm_stores_ = 0;
 };
 

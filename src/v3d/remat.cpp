@@ -26,31 +26,31 @@ std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic) {
     }
     if (i.sigs != 0) {
       if (i.alu.op == Op::nop && (i.sigs == sig::ldunif || i.sigs == sig::ldunifrf)) {
-        r[t] = {Remat::load, b, n};
+        r[t] = {Remat::load, b, n, 1};
       }
       return;
     }
     constexpr std::uint16_t bound = vpm_load | vpm_store | reads_flags | reads_rtop | writes_rtop | touches_msf |
-                                    tmu_wait | vpm_wait | tsy | cross_lane | sfu;
+                                    tmu_wait | vpm_wait | tsy | cross_lane;
     if ((info(i.alu.op).properties & bound) != 0 || i.alu.op == Op::nop || source_count(i.alu) == 0) {
       return;
     }
     bool constant = true, simple = true;
-    unsigned loads = 0;
+    unsigned cost = has(i.alu.op, sfu) ? 2 : 1;
     for (unsigned s = 0; s < source_count(i.alu); ++s) {
       const Reg& q = i.alu.src[s].reg;
       if (q.kind == Reg::temp) {
         constant = false;
-        simple = simple && r[q.index].kind == Remat::load;
-        ++loads;
+        simple = simple && r[q.index].kind != Remat::none;
+        cost += r[q.index].cost;
       } else {
         simple = simple && q.kind == Reg::imm;
       }
     }
     if (simple && constant) {
-      r[t] = {Remat::load, b, n};
-    } else if (simple && arithmetic && loads <= 2) {
-      r[t] = {Remat::arithmetic, b, n};
+      r[t] = {Remat::load, b, n, cost};
+    } else if (simple && arithmetic && cost <= max_remat_cost) {
+      r[t] = {Remat::arithmetic, b, n, cost};
     }
   });
   return r;

@@ -440,7 +440,7 @@ Figures measure(const QpuProgram& q) {
       f.loops += w.branch.offset < 0;
       continue;
     }
-    f.nops += is_nop(w.add) && is_nop(w.mul) && (w.sigs & ~sig::thrsw) == 0;
+    f.nops += is_nop(w.add) && is_nop(w.mul) && w.sigs == 0;
     if (n == 0 || q.words[n - 1].word.is_branch) {
       continue;
     }

@@ -145,7 +145,7 @@ private:
       }
       double score = next_use_[t] == never ? 1e12 : static_cast<double>(next_use_[t] - std::min(now, next_use_[t]) + 1);
       if (again) {
-        score *= remat_[t].kind == Remat::load ? o_.remat_bias : o_.remat_bias / 2;
+        score *= o_.remat_bias / remat_[t].cost;
       } else if (stored_[t] != 0 || due_[t] != 0) {
         score *= o_.stored_bias;
       }
@@ -543,7 +543,7 @@ private:
     for (unsigned s = 0; r.kind == Remat::arithmetic && s < source_count(i.alu); ++s) {
       const Reg& q = i.alu.src[s].reg;
       if (q.kind == Reg::temp && !std::ranges::binary_search(exit_[b], q.index)) {
-        insertions_[b].push_back({Insertion::remat, at, q.index});
+        make_at_end(b, at, q.index);
       }
     }
     insertions_[b].push_back({Insertion::remat, at, t});
@@ -606,14 +606,8 @@ SpillResult plan_spills(Program& p, const SpillOptions& options) {
   SpillResult result;
   Plan plan;
   SpillOptions o = options;
-  // Without a spill the base is not needed: that is tried first.
-  o.allow_spills = false;
+  o.registers -= o.allow_spills ? 1 : 0; // the base
   result.fits = Planner(p, o).run(plan, result.why);
-  if (!result.fits && options.allow_spills) {
-    o = options;
-    o.registers = options.registers - 1;
-    result.fits = Planner(p, o).run(plan, result.why);
-  }
   if (result.fits) {
     write_plan(p, std::move(plan), find_rematerialisable(p, options.remat_arithmetic), options, result);
   }

@@ -18,7 +18,7 @@ struct SpillOptions {
   unsigned registers = 64; ///< values that may be in registers at once, the spill base among them
   bool allow_spills = true;
   bool rematerialise = true;  ///< uniforms and constants
-  bool remat_arithmetic = true; ///< one operation on them
+  bool remat_arithmetic = true; ///< and cheap arithmetic on them
   bool share_slots = true;
   bool batch = true;          ///< several fills or stores behind one thread switch
   bool weigh_loops = true;
@@ -41,7 +41,11 @@ struct SpillResult {
 struct Remat {
   enum Kind : std::uint8_t { none, load, arithmetic } kind = none;
   std::uint32_t block = 0, index = 0; ///< where the one definition stands
+  unsigned cost = 0;                  ///< instructions, with those of the operands
 };
+
+/// The most instructions that making a value again may take.
+inline constexpr unsigned max_remat_cost = 5;
 
 /// What can be made again at any point, by temporary.
 [[nodiscard]] std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic);

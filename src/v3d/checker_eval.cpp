@@ -1,0 +1,404 @@
+#include "v3d/checker_eval.hpp"
+
+#include "v3d/machine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::v3d::checking {
+
+namespace {
+
+// Kinds of operators, above those of the expression table.
+enum Kind : std::uint64_t {
+  k_alu = 1, k_uniform, k_imm, k_varying, k_coefficient, k_push, k_update, k_request, k_result, k_memory, k_effect,
+  k_lane, k_unpack
+};
+
+constexpr std::uint32_t spill_config_quad = 0xffffff7fu, spill_config_pixel = 0xffffffffu;
+
+bool is_lane_local(const Alu& a) { return !has(a.op, cross_lane) && !writes_flags(a); }
+
+} // namespace
+
+Node Evaluator::operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands) {
+  return x_.make(kind << 48 | detail | 1ull << 40, std::move(operands));
+}
+
+Node Evaluator::uniform(std::uint32_t u) {
+  // By text, since the two sides number their uniforms apart.
+  std::uint64_t h = 0xcbf29ce484222325ull;
+  const Uniform& entry = (*side_.uniforms)[u];
+  if (entry.is_literal) {
+    return operation(k_uniform, 0, {x_.make(1ull << 62 | entry.value, {})});
+  }
+  for (const char c : entry.text) {
+    h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  }
+  return operation(k_uniform, 1, {x_.make(1ull << 61 | (h >> 4), {})});
+}
+
+Node Evaluator::spill_base() {
+  const auto alu = [&](Op op, std::vector<Node> in) {
+    return operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+  };
+  const auto symbol = [&](std::string_view text) {
+    std::uint64_t h = 0xcbf29ce484222325ull;
+    for (const char c : text) {
+      h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+    }
+    return operation(k_uniform, 1, {x_.make(1ull << 61 | (h >> 4), {})});
+  };
+  const Node thread = alu(Op::tidx, {}), lane = alu(Op::eidx, {}), size = symbol(spill_size_uniform);
+  const Node rtop = alu(Op::multop, {thread, size});
+  const Node product = alu(Op::umul24, {thread, size, rtop});
+  const Node bytes = alu(Op::shl, {lane, operation(k_imm, 2, {})});
+  return alu(Op::add, {alu(Op::add, {product, bytes}), symbol(spill_offset_uniform)});
+}
+
+Node Evaluator::value_of(const Step& s, const std::vector<Node>& temps) {
+  if ((s.sigs & (sig::ldunif | sig::ldunifrf)) != 0) {
+    return uniform(s.uniform);
+  }
+  constants_ = &temps;
+  const Node n = compute(s.alu[0], Expressions::undefined).value;
+  constants_ = nullptr;
+  return n;
+}
+
+Node Evaluator::read(const Reg& r) {
+  switch (r.kind) {
+  case Reg::temp:
+    return constants_ != nullptr ? (*constants_)[r.index] : s_.temps[r.index];
+  case Reg::rf:
+    return s_.rf[r.index];
+  case Reg::acc:
+    return s_.acc[r.index];
+  case Reg::imm:
+    return operation(k_imm, r.index, {});
+  default:
+    return Expressions::undefined;
+  }
+}
+
+void Evaluator::assign(const Reg& r, Node n) {
+  switch (r.kind) {
+  case Reg::temp:
+    s_.temps[r.index] = n;
+    break;
+  case Reg::rf:
+    s_.rf[r.index] = n;
+    break;
+  case Reg::acc:
+    s_.acc[r.index] = n;
+    break;
+  default:
+    break;
+  }
+}
+
+Evaluator::Write Evaluator::compute(const Alu& a, Node uniform_node) {
+  Write w;
+  if (a.op == Op::nop) {
+    return w;
+  }
+  w.alu = &a;
+  w.uniform = uniform_node;
+  if (a.cond != Cond::none) {
+    w.is_conditional = true;
+    w.flags = a.cond == Cond::ifa || a.cond == Cond::ifna ? s_.flags_a : s_.flags_b;
+    w.when_set = a.cond == Cond::ifa || a.cond == Cond::ifb;
+  }
+  std::vector<Node> in;
+  for (unsigned n = 0; n < source_count(a); ++n) {
+    Node v = read(a.src[n].reg);
+    if (w.is_conditional && is_lane_local(a)) {
+      v = x_.under(v, w.flags, w.when_set);
+    }
+    const Unpack m = a.src[n].unpack;
+    const bool low = m == Unpack::l || m == Unpack::ul || m == Unpack::il || m == Unpack::ll;
+    const bool high = m == Unpack::h || m == Unpack::uh || m == Unpack::ih || m == Unpack::hh;
+    if (low || high) {
+      v = x_.half(v, high);
+    }
+    if (m != Unpack::none) {
+      v = operation(k_unpack, static_cast<std::uint64_t>(m), {v});
+    }
+    in.push_back(v);
+  }
+  // The order of the operands of these decides nothing (the encoder may exchange them).
+  const bool commutes = a.op == Op::fadd || a.op == Op::faddnf || a.op == Op::fmin || a.op == Op::fmax;
+  const Op op = a.op == Op::faddnf ? Op::fadd : a.op;
+  const std::uint64_t detail = static_cast<std::uint64_t>(op);
+  if (commutes) {
+    std::ranges::sort(in);
+    w.value = operation(k_alu, detail | Expressions::commutes, std::move(in));
+    in.clear();
+  }
+  if (commutes) {
+    // done
+  } else if (a.op == Op::mov && a.src[0].unpack == Unpack::none) {
+    w.value = in[0];
+  } else if (has(a.op, reads_rtop)) {
+    in.push_back(s_.rtop);
+    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+  } else if (has(a.op, reads_flags)) {
+    in.push_back(s_.flags_a);
+    in.push_back(s_.flags_b);
+    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+  } else if (has(a.op, vpm_load)) {
+    in.push_back(x_.make(1ull << 60 | static_cast<std::uint64_t>(block_) << 24 | stores_, {}));
+    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+  } else {
+    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+  }
+  if (a.pack != Pack::none) {
+    w.value = operation(k_alu, 900 + static_cast<std::uint64_t>(Op::vfpack), {w.value});
+  }
+  if (has(a.op, vpm_store)) {
+    ++stores_;
+    out_.vpm.push_back(w.value);
+  }
+  return w;
+}
+
+void Evaluator::apply_flags(const Write& w) {
+  const Alu& a = *w.alu;
+  if (a.push != Push::none) {
+    s_.flags_b = s_.flags_a;
+    s_.flags_a = operation(k_push, static_cast<std::uint64_t>(a.push), {w.value});
+  } else if (a.update != Update::none) {
+    s_.flags_a = operation(k_update, static_cast<std::uint64_t>(a.update), {w.value, s_.flags_a});
+  }
+}
+
+void Evaluator::apply(const Write& w) {
+  if (w.alu == nullptr) {
+    return;
+  }
+  const Alu& a = *w.alu;
+  const auto when = [&](Node value, Node old) {
+    if (!w.is_conditional) {
+      return value;
+    }
+    return w.when_set ? x_.choose(w.flags, value, old) : x_.choose(w.flags, old, value);
+  };
+  if (a.op == Op::multop) {
+    s_.rtop = w.value;
+  }
+  if (a.op == Op::setmsf) {
+    out_.tlb.push_back(operation(k_effect, magic::rep, {when(w.value, Expressions::undefined)}));
+  }
+  if (a.dst.kind == Reg::magic) {
+    const auto address = static_cast<std::uint8_t>(a.dst.index);
+    if (is_tmu_write(address)) {
+      tmu_write(w, address);
+    } else {
+      out_.tlb.push_back(operation(k_effect, address, {when(w.value, Expressions::undefined), w.uniform}));
+    }
+  } else if (a.dst.kind == Reg::temp || a.dst.kind == Reg::rf || a.dst.kind == Reg::acc) {
+    const Node old = read(a.dst);
+    Node value = w.value;
+    if (a.pack == Pack::l) {
+      value = x_.halves(value, x_.half(old, true));
+    } else if (a.pack == Pack::h) {
+      value = x_.halves(x_.half(old, false), value);
+    }
+    assign(a.dst, when(value, old));
+  }
+  apply_flags(w);
+}
+
+void Evaluator::tmu_write(const Write& w, std::uint8_t address) {
+  if (address == magic::tmua || address == magic::tmuau) {
+    general(w, w.flags);
+    return;
+  }
+  if (address == magic::tmud) {
+    data_.emplace_back(w.value, w);
+    return;
+  }
+  Node value = operation(k_lane, address, {w.value});
+  if (w.is_conditional) {
+    value = operation(k_lane, 200 + w.when_set, {value, w.flags});
+  }
+  parameters_.emplace_back(address, value);
+  if (!is_tmu_trigger(address)) {
+    return;
+  }
+  // The coordinates come in any order before the trigger.
+  std::ranges::stable_sort(parameters_, {}, [](const auto& q) { return q.first; });
+  std::vector<Node> all = configs_;
+  for (const auto& [where, n] : parameters_) {
+    all.push_back(n);
+  }
+  // Two equal requests are two requests: the number in the block tells them apart.
+  const Node request = operation(k_request, out_.tmu.size(), all);
+  out_.tmu.push_back(request);
+  for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(std::popcount(returned_)); ++k) {
+    fifo_.push_back(operation(k_result, k, {request}));
+  }
+  parameters_.clear();
+  configs_.clear();
+  returned_ = 0;
+}
+
+void Evaluator::general(const Write& w, Node) {
+  // A spill or a fill is known by its address: base + slot.
+  std::uint32_t config = ~0u, slot = no_index;
+  const bool has_config = w.alu->dst.index == magic::tmuau;
+  for (const std::uint32_t c : {spill_config_quad, spill_config_pixel}) {
+    if (has_config && w.uniform == operation(k_uniform, 0, {x_.make(1ull << 62 | c, {})})) {
+      config = c;
+    }
+  }
+  if (!s_.slots.empty()) {
+    const Node base = spill_base();
+    for (const auto& [offset, value] : s_.slots) {
+      const Node o = operation(k_uniform, 0, {x_.make(1ull << 62 | offset, {})});
+      if (w.value == operation(k_alu, static_cast<std::uint64_t>(Op::add), {base, o})) {
+        slot = offset;
+      }
+    }
+  }
+  if (slot != no_index) {
+    if (data_.empty()) {
+      fifo_.push_back(s_.slots[slot]);
+      return;
+    }
+    const auto& [value, data] = data_.back();
+    Node stored = value;
+    if (w.is_conditional != data.is_conditional || (w.is_conditional && (w.flags != data.flags || w.when_set != data.when_set))) {
+      out_.fault = "a spill stores lanes under another condition than its data";
+    }
+    if (w.is_conditional) {
+      const Node old = s_.slots[slot];
+      stored = w.when_set ? x_.choose(w.flags, value, old) : x_.choose(w.flags, old, value);
+      if (config != spill_config_pixel) {
+        out_.fault = "a masked spill must be per pixel";
+      }
+    }
+    s_.slots[slot] = stored;
+    data_.clear();
+    return;
+  }
+  std::vector<Node> all{w.value, w.uniform};
+  if (w.is_conditional) {
+    all.push_back(w.flags);
+  }
+  for (const auto& [value, data] : data_) {
+    all.push_back(value);
+  }
+  const Node request = operation(k_request, out_.tmu.size() + (1u << 20), std::move(all));
+  out_.tmu.push_back(request);
+  // Operation and type of the configuration; without one a 32-bit regular access.
+  std::uint32_t value = ~0u;
+  if (has_config) {
+    value = config_value_;
+  }
+  const std::uint32_t type = value & 7;
+  const bool is_load = data_.empty();
+  const std::uint32_t words = is_load ? (type >= 2 && type <= 4 ? type : 1) : (value >> 3 & 15) == 15 ? 0 : 1;
+  for (std::uint32_t k = 0; k < words; ++k) {
+    fifo_.push_back(operation(k_result, k, {request}));
+  }
+  data_.clear();
+}
+
+void Evaluator::lose() {
+  // Undefined stands for nothing but the undefined: where the listing reads what was lost, anything will do.
+  s_.acc.fill(Expressions::undefined);
+  // Flags stay: listings of real shaders read them across a switch. (No spill is put where flags are live.)
+  s_.rtop = Expressions::undefined;
+  if (!parameters_.empty() || !configs_.empty() || !data_.empty()) {
+    out_.fault = "a thread switch stands inside a TMU sequence";
+  }
+}
+
+void Evaluator::step(const Step& s) {
+  Node u = Expressions::undefined;
+  config_value_ = ~0u;
+  if (s.uniform != no_index && !s.is_branch) {
+    u = uniform(s.uniform);
+    config_value_ = (*side_.uniforms)[s.uniform].value;
+  }
+  if (s.is_branch) {
+    out_.branches.push_back(operation(k_effect, 500 + static_cast<std::uint64_t>(s.branch.cond) * 4 +
+                                                    static_cast<std::uint64_t>(s.branch.msfign),
+                                      {s.branch.cond == BranchCond::always ? Expressions::undefined : s_.flags_a}));
+    return;
+  }
+  const std::array<Write, 2> writes{compute(s.alu[0], u), compute(s.alu[1], u)};
+  const Reg c = implicit_reg(gpu_);
+  if (has_coefficient_) {
+    assign(c, coefficient_);
+    has_coefficient_ = false;
+  }
+  if ((s.sigs & (sig::ldunif | sig::ldunifrf)) != 0) {
+    assign(side_.delayed && (s.sigs & sig::ldunif) != 0 ? c : s.sig_dst, u);
+  }
+  if ((s.sigs & sig::ldvary) != 0) {
+    const std::uint64_t which = static_cast<std::uint64_t>(block_) << 16 | varyings_++;
+    assign(s.sig_dst, operation(k_varying, which, {}));
+    coefficient_ = operation(k_coefficient, which, {});
+    has_coefficient_ = side_.delayed;
+    if (!side_.delayed) {
+      assign(c, coefficient_);
+    }
+  }
+  if ((s.sigs & sig::ldtmu) != 0) {
+    if (fifo_.empty()) {
+      out_.fault = "ldtmu without a result to come";
+      assign(s.sig_dst, x_.fresh());
+    } else {
+      assign(s.sig_dst, fifo_.front());
+      fifo_.pop_front();
+    }
+  }
+  if ((s.sigs & sig::wrtmuc) != 0) {
+    if (configs_.empty()) {
+      returned_ = (*side_.uniforms)[s.uniform].returned;
+    }
+    configs_.push_back(u);
+  }
+  for (const Write& w : writes) {
+    apply(w);
+  }
+  if ((s.sigs & sig::thrsw) != 0) {
+    if (!side_.delayed) {
+      lose();
+    } else if (switch_in_ < 0) {
+      switch_in_ = 3;
+    }
+  }
+}
+
+Outcome Evaluator::run(std::uint32_t b, State entry) {
+  s_ = std::move(entry);
+  out_ = {};
+  block_ = b;
+  varyings_ = stores_ = 0;
+  parameters_.clear();
+  configs_.clear();
+  data_.clear();
+  fifo_.clear();
+  switch_in_ = -1;
+  has_coefficient_ = false;
+  for (const Step& s : side_.blocks[b]) {
+    step(s);
+    if (switch_in_ > 0 && --switch_in_ == 0) {
+      lose();
+      switch_in_ = -1;
+    }
+  }
+  if (has_coefficient_) {
+    assign(implicit_reg(gpu_), coefficient_);
+  }
+  if (!fifo_.empty()) {
+    out_.fault = "TMU results are left at the end of a block";
+  }
+  out_.state = std::move(s_);
+  return std::move(out_);
+}
+
+} // namespace lanewise::v3d::checking
