@@ -30,14 +30,13 @@ template <unsigned d>
 uint64_t global_offset(const LaunchShape& s) {
   return s.global_offset[d];
 }
-uint64_t null(const LaunchShape&) { return 0; }
 uint64_t dimensions(const LaunchShape& s) {
   return s.grid[2] > 1 || s.block[2] > 1 ? 3 : s.grid[1] > 1 || s.block[1] > 1 ? 2 : 1;
 }
 
 struct Hidden {
   std::string_view kind;
-  Value value;
+  Value value; ///< null: a service's pointer, which is the caller's business
 };
 
 constexpr Hidden hidden_arguments[] = {
@@ -58,13 +57,13 @@ constexpr Hidden hidden_arguments[] = {
     {"hidden_shared_base", [](const LaunchShape&) { return uint64_t{guest_abi::shared_aperture_hi}; }},
     {"hidden_queue_ptr", [](const LaunchShape& s) { return s.queue_address; }},
     {"hidden_dynamic_lds_size", [](const LaunchShape& s) { return uint64_t{s.dynamic_lds_bytes}; }},
-    {"hidden_none", null},
-    {"hidden_printf_buffer", null},
-    {"hidden_hostcall_buffer", null},
-    {"hidden_default_queue", null},
-    {"hidden_completion_action", null},
-    {"hidden_multigrid_sync_arg", null},
-    {"hidden_heap_v1", null},
+    {"hidden_none", nullptr},
+    {"hidden_printf_buffer", nullptr},
+    {"hidden_hostcall_buffer", nullptr},
+    {"hidden_default_queue", nullptr},
+    {"hidden_completion_action", nullptr},
+    {"hidden_multigrid_sync_arg", nullptr},
+    {"hidden_heap_v1", nullptr},
 };
 
 } // namespace
@@ -93,6 +92,7 @@ Expected<void> fill_hidden_arguments(const Kernel& kernel, const LaunchShape& sh
           ErrorKind::call,
           fmt::format("the kernarg segment of {} bytes ends before {}", kernarg.size(), argument.value_kind),
           kernel.name);
+    if (row->value == nullptr) continue;
     const uint64_t value = row->value(shape);
     std::memset(kernarg.data() + argument.offset, 0, argument.size);
     std::memcpy(kernarg.data() + argument.offset, &value,

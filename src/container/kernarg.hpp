@@ -25,10 +25,10 @@ struct LaunchShape {
 /// argument.
 [[nodiscard]] std::size_t kernarg_bytes(const Kernel& kernel);
 
-/// Writes all hidden arguments of the kernel into its kernarg segment. Pointers to services that do not exist
-/// here (printf buffer, host calls, device queues, heap, multi-grid synchronisation) are null. Errors: call
-/// (the segment is shorter than an argument needs, or a dimension of the grid or block is 0), unsupported (a
-/// hidden argument of unknown kind).
+/// Writes the hidden arguments of the kernel into its kernarg segment. Pointers to services (printf buffer, host
+/// calls, device queues, heap, multi-grid synchronisation) stay as the caller left them: null where there is no
+/// such service. Errors: call (the segment is shorter than an argument needs, or a dimension of the grid or
+/// block is 0), unsupported (a hidden argument of unknown kind).
 [[nodiscard]] Expected<void> fill_hidden_arguments(const Kernel& kernel, const LaunchShape& shape,
                                                    std::span<uint8_t> kernarg);
 

@@ -23,7 +23,8 @@ struct alignas(64) Lanes {
 /// Calls f(lane) for all lanes, in runs of 32 that compilers turn into vector code.
 template <class F>
 inline void each_lane(unsigned lanes, F f) {
-  for (unsigned base = 0; base < max_lanes && base < lanes; base += 32)
+  const unsigned end = lanes == 32 ? 32 : max_lanes;
+  for (unsigned base = 0; base < end; base += 32)
     for (unsigned i = 0; i < 32; ++i) f(base + i);
 }
 

@@ -14,17 +14,16 @@ using R = const FloatRules&;
 struct Function {
   double (*quick)(double);
   long double (*slow)(long double);
+  double (*for_double)(double) = nullptr; ///< the f64 form; exact but for the reciprocal root's last bit
 };
 
 // Rounds f(x) to the format. The quick result errs by at most a few units in 2^-53; if both ends of that
 // interval round alike, the result is known, otherwise the slow one (2^-64) decides.
 template <class B>
 B rounded(const Function& f, double x) {
-  const double y = f.quick(x);
+  const double y = sizeof(B) == 8 ? f.for_double(x) : f.quick(x);
   if (std::isnan(y)) return default_nan<B>;
-  if (sizeof(B) == 8 || y == 0 || std::isinf(y))
-    return sizeof(B) == 8 ? from_double<B>(static_cast<double>(f.slow(x)), Round::nearest)
-                          : from_double<B>(y, Round::nearest);
+  if (sizeof(B) == 8 || y == 0 || std::isinf(y)) return from_double<B>(y, Round::nearest);
   constexpr double error = 0x1p-50;
   const B low = from_double<B>(y * (1 - error), Round::nearest),
           high = from_double<B>(y * (1 + error), Round::nearest);
@@ -44,6 +43,8 @@ F turns(F x) {
   const F r = x - std::nearbyint(x); // [-1/2, 1/2]
   if constexpr (cosine) {
     if (std::fabs(r) == F{0.25}) return 0;
+    if (std::fabs(r) > F{0.125}) // as a sine: keeps precision near the quarter turns, where it is 0
+      return std::sin(2 * std::numbers::pi_v<F> * (F{0.25} - std::fabs(r)));
     return std::cos(2 * std::numbers::pi_v<F> * r);
   } else {
     if (r == 0 || std::fabs(r) == F{0.5}) return x == 0 ? x : 0;
@@ -53,11 +54,14 @@ F turns(F x) {
   }
 }
 
-constexpr Function reciprocal{[](double x) { return 1 / x; }, [](long double x) { return 1 / x; }};
+constexpr Function reciprocal{[](double x) { return 1 / x; }, [](long double x) { return 1 / x; },
+                              [](double x) { return 1 / x; }};
 constexpr Function square_root{[](double x) { return std::sqrt(x); },
-                               [](long double x) { return std::sqrt(x); }};
-constexpr Function reciprocal_root{[](double x) { return 1 / std::sqrt(x); },
-                                   [](long double x) { return 1 / std::sqrt(x); }};
+                               [](long double x) { return std::sqrt(x); },
+                               [](double x) { return std::sqrt(x); }};
+constexpr Function reciprocal_root{
+    [](double x) { return 1 / std::sqrt(x); }, [](long double x) { return 1 / std::sqrt(x); },
+    [](double x) { return static_cast<double>(1 / std::sqrt(static_cast<long double>(x))); }};
 constexpr Function exponential{[](double x) { return std::exp2(x); },
                                [](long double x) { return std::exp2(x); }};
 constexpr Function logarithm{[](double x) { return std::log2(x); },
