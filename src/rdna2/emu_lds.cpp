@@ -266,6 +266,7 @@ void add_lds(HandlerTable& t) {
     }
   }
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
+  set(ds_nop, [](Wave&, const Step&) { return Flow::next; });
   set(ds_condxchg32_rtn_b64, conditional_exchange);
   set(ds_append, count_lanes<true>);
   set(ds_consume, count_lanes<false>);
