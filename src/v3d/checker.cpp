@@ -241,7 +241,8 @@ private:
     State r, o;
     r.temps.assign(p_.temp_count, Expressions::undefined);
     for (std::uint32_t k = 0; k < live.size(); ++k) {
-      const Node n = symbol(b, live[find(k)]);
+      // No path so far has defined it: undefined here too.
+      const Node n = e.of[k].empty() ? Expressions::undefined : symbol(b, live[find(k)]);
       const std::uint32_t name = live[k];
       if (name < names_.temps) {
         r.temps[name] = n;

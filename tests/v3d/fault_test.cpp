@@ -111,7 +111,6 @@ TEST(Faults, wrong_allocations_are_caught) {
        "fadd rf25, rf24, rf22\nnop null; thrsw\nvfpack tlb, rf25, rf24\n",
        "BLOCK 0:\nnop rf20; ldunif (push[0])\nrecip rf21, rf20\nrsqrt rf22, rf20\nfxcd r1\nfadd r2, r1, rf21\n"
        "fadd rf25, r2, rf22\nnop null; thrsw\nvfpack tlb, rf25, r2\n"},
-      {"flags across a thread switch", Gpu::v71, flags, flags_over("", "ifa"), flags_over("nop null; thrsw\n", "ifa")},
       {"the other condition", Gpu::v71, flags, flags_over("", "ifa"), flags_over("", "ifna")},
       {"a thread switch between multop and umul24", Gpu::v71, mul,
        "BLOCK 0:\nfxcd rf4\nfycd rf5\nmultop null, rf4, rf5\numul24 rf6, rf4, rf5\nnop null; thrsw\nvfpack tlb, rf6, rf6\n",
@@ -221,8 +220,6 @@ TEST(Faults, illegal_words_are_caught) {
       {"two peripherals in one word", Gpu::v71, 2, with({"recip rf4, rf5 ; mov tmut, rf5", nop}, tail), "peripherals"},
       {"an accumulator that was destroyed", Gpu::v42, 2,
        with({"fadd r1, rf5, rf6 ; nop", "nop ; nop ; thrsw", nop, nop, "fadd rf4, r1, rf5 ; nop"}, tail), "accumulator"},
-      {"flags that were destroyed", Gpu::v42, 2,
-       with({"fcmp.pushz -, rf5, rf6 ; nop", "nop ; nop ; thrsw", nop, nop, "nop ; mov.ifa rf4, rf5"}, tail), "flags"},
       {"a switch between multop and umul24", Gpu::v71, 2,
        with({"nop ; multop -, rf5, rf6", "nop ; nop ; thrsw", nop, nop, "nop ; umul24 rf4, rf5, rf6"}, tail), "multop"},
       {"a uniform behind a branch", Gpu::v71, 2,
