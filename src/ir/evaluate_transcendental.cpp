@@ -24,6 +24,29 @@ uint64_t function(const L& x, Compute compute) {
                                 control(x));
 }
 
+/// `rounded` is a positive or negative result to 64 bits and `rest` has the sign of (exact - rounded) in the
+/// direction of the result. Rounding to odd keeps the inexactness, so that one more rounding to a narrower
+/// type is correct (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+long double to_odd(long double rounded, long double rest) {
+  if (rest == 0 || !std::isfinite(rounded) || !std::isfinite(rest) || rounded == 0) return rounded;
+  const bool beyond = (rest < 0) != (rounded < 0); // the exact value is nearer to zero
+  const long double cut = beyond ? std::nextafter(rounded, 0.0L) : rounded;
+  int exponent = 0;
+  const long double mantissa = std::ldexp(std::frexp(std::abs(cut), &exponent), 64);
+  const auto bits = static_cast<uint64_t>(mantissa) | 1;
+  return std::copysign(std::ldexp(static_cast<long double>(bits), exponent - 64), cut);
+}
+
+/// The exact 1 / a is rounded + rest / a, the exact square root rounded + rest / (2 rounded).
+long double reciprocal(long double a) {
+  const long double rounded = 1 / a, rest = std::fma(-rounded, a, 1.0L);
+  return to_odd(rounded, a < 0 ? -rest : rest);
+}
+long double square_root(long double a) {
+  const long double rounded = std::sqrt(a);
+  return to_odd(rounded, std::fma(-rounded, rounded, a));
+}
+
 /// sin(2 pi x), exact at multiples of a quarter turn.
 long double turn_sine(long double x, bool cosine) {
   if (!std::isfinite(x)) return NAN;
@@ -84,8 +107,8 @@ Scaled div_scale(const L& x) {
   return {value, false};
 }
 
-/// One rounding: the scaling happens on the exact sum. The quotient (third operand) is far above or below 1 when
-/// the operands were scaled, which tells the direction back.
+/// One rounding: the scaling happens on the exact sum. The quotient (third operand) is far above or below 1
+/// when the operands were scaled, which tells the direction back.
 uint64_t div_fmas(const L& x) {
   const Format f = format(x);
   FloatControl c = control(x);
@@ -153,8 +176,8 @@ uint64_t trig_preop(const L& x) {
 
 void add_transcendental_evaluators(std::array<Evaluator, kOpCount>& t) {
   const auto at = [&](Op op) -> Evaluator& { return t[static_cast<unsigned>(op)]; };
-  at(Op::fsqrt) = [](const L& x) { return function(x, [](long double a) { return std::sqrt(a); }); };
-  at(Op::frcp) = [](const L& x) { return function(x, [](long double a) { return 1 / a; }); };
+  at(Op::fsqrt) = [](const L& x) { return function(x, square_root); };
+  at(Op::frcp) = [](const L& x) { return function(x, reciprocal); };
   at(Op::frsq) = [](const L& x) { return function(x, [](long double a) { return 1 / std::sqrt(a); }); };
   at(Op::fexp2) = [](const L& x) { return function(x, [](long double a) { return std::exp2(a); }); };
   at(Op::flog2) = [](const L& x) { return function(x, [](long double a) { return std::log2(a); }); };
