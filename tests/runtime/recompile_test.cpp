@@ -12,8 +12,6 @@ class Recompile : public VulkanTest {
  protected:
   void run_all(unsigned wave, unsigned subgroup) {
     for (const Example& e : examples()) {
-      // With a whole wave in one invocation lavapipe's compiler needs over a minute for the sort's 632 instructions.
-      if (subgroup == 1 && std::string_view(e.file) == "bitonic") continue;
       SCOPED_TRACE(std::string(e.file) + " wave" + std::to_string(wave));
       auto binary = example_binary(std::string(e.file) + ".w" + std::to_string(wave));
       ASSERT_TRUE(binary);
@@ -23,7 +21,7 @@ class Recompile : public VulkanTest {
       options.verify = true;
       if (subgroup) options.host.subgroup_size = subgroup;
       if (subgroup == 1) options.host.subgroup_operations = false;
-      // llvmpipe takes up to a minute to compile the unrolled sorting network once for each of many lanes.
+      // On llvmpipe the sort did not end within 60 s with so many copies; its compiler is suspected, not proved.
       if (std::string(e.file) == "bitonic" && wave / options.host.subgroup_size >= 8) continue;
       auto compiled = compile(*binary, *launch.kernel, options);
       ASSERT_TRUE(compiled) << compiled.error().to_string();
