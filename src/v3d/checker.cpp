@@ -1,9 +1,9 @@
-// How it proves. Each block of the listing and its counterpart are evaluated from symbols for the values that are
-// live into it. For each such value the checker keeps the set of places (registers, accumulators, slots) that
-// hold it on every path so far; at the end of a block a place holds what its expression says. The sets only
-// shrink; at the fixed point every effect of every block must be the same expression on both sides, but for
-// what is undefined in the listing. Values that are constants of the program (uniforms and arithmetic on them)
-// are their expression everywhere, so that making them again needs no help.
+// How it proves. Each block of the listing and its counterpart are evaluated from symbols for the values that
+// are live into it. For each such value the checker keeps the set of places (registers, accumulators, slots)
+// that hold it on every path so far; at the end of a block a place holds what its expression says. The sets
+// only shrink; at the fixed point every effect of every block must be the same expression on both sides, but
+// for what is undefined in the listing. A value that is the same constant (uniforms and arithmetic on them)
+// on every path into a block is that expression there, so that making it again needs no help.
 #include "v3d/checker.hpp"
 
 #include "v3d/checker_eval.hpp"
@@ -23,7 +23,7 @@ namespace {
 using Set = std::vector<std::uint64_t>;
 
 class Checker {
-public:
+ public:
   Checker(const Program& listing, Side other)
       : p_(listing), reference_(side_of(listing)), other_(std::move(other)), names_{listing.temp_count},
         a_(x_, listing.gpu, reference_), b_(x_, listing.gpu, other_) {}
@@ -45,7 +45,6 @@ public:
       return bad(0, "another number of blocks");
     }
     find_slots();
-    find_constants();
     find_live();
     places_.assign(p_.blocks.size(), {});
     start();
@@ -75,10 +74,11 @@ public:
     return {};
   }
 
-private:
+ private:
   struct Places {
     bool reached = false;
-    std::vector<Set> of;          ///< per live name; empty: nothing known against any place
+    std::vector<Set> of;        ///< per live name; empty: nothing known against any place
+    std::vector<Node> constant; ///< per live name; undefined: none on any path so far
   };
 
   [[nodiscard]] std::unexpected<Error> bad(std::uint32_t b, std::string what) const {
@@ -94,40 +94,6 @@ private:
     std::ranges::sort(slots_);
     slots_.erase(std::unique(slots_.begin(), slots_.end()), slots_.end());
     place_count_ = 70 + slots_.size();
-  }
-
-  // One full definition, of constants only, without effects.
-  void find_constants() {
-    std::vector<unsigned> definitions(p_.temp_count);
-    for (const Block& b : p_.blocks) {
-      for (const Inst& i : b.insts) {
-        for (const Reg* d : {&i.alu.dst, &i.sig_dst}) {
-          if (d->kind == Reg::temp) {
-            definitions[d->index] += i.sigs == 0 && is_partial(i.alu) ? 2 : 1;
-          }
-        }
-      }
-    }
-    constant_.assign(p_.temp_count, Expressions::undefined);
-    constexpr std::uint16_t impure = vpm_load | vpm_store | reads_flags | reads_rtop | writes_rtop | touches_msf |
-                                     tmu_wait | vpm_wait | tsy | cross_lane;
-    for (const Block& b : p_.blocks) {
-      for (const Inst& i : b.insts) {
-        const Reg& d = i.sig_dst.kind == Reg::temp ? i.sig_dst : i.alu.dst;
-        if (d.kind != Reg::temp || definitions[d.index] != 1) {
-          continue;
-        }
-        const bool loads = (i.sigs & (sig::ldunif | sig::ldunifrf)) != 0;
-        bool pure = i.sigs == 0 && (info(i.alu.op).properties & impure) == 0 && source_count(i.alu) != 0;
-        for (unsigned s = 0; s < source_count(i.alu); ++s) {
-          const Reg& r = i.alu.src[s].reg;
-          pure = pure && (r.kind == Reg::imm || (r.kind == Reg::temp && constant_[r.index] != Expressions::undefined));
-        }
-        if (loads || pure) {
-          constant_[d.index] = a_.value_of({{i.alu, {}}, i.sigs, i.sig_dst, i.uniform, false, {}}, constant_);
-        }
-      }
-    }
   }
 
   // Plain liveness: read before written in full. More than is live, never less.
@@ -191,17 +157,19 @@ private:
         s.assign((place_count_ + 63) / 64, 0); // nowhere yet
       }
       e.of.push_back(std::move(s));
+      e.constant.push_back(n == names_.count() ? base_ : varies);
     }
   }
 
-  [[nodiscard]] Node symbol(std::uint32_t b, std::uint32_t name) {
-    if (name == names_.count()) {
-      return base_;
+  /// Stands in Places::constant for what is no constant, or another one on another path.
+  static constexpr Node varies = ~Node{0};
+
+  [[nodiscard]] Node symbol(std::uint32_t b, std::uint32_t k) {
+    const Node c = places_[b].constant[k];
+    if (c != varies && c != Expressions::undefined) {
+      return c;
     }
-    if (name < names_.temps && constant_[name] != Expressions::undefined) {
-      return constant_[name];
-    }
-    return x_.make(1ull << 58 | static_cast<std::uint64_t>(b) << 32 | name, {});
+    return x_.make(1ull << 58 | static_cast<std::uint64_t>(b) << 32 | live_[b][k], {});
   }
 
   std::pair<Outcome, Outcome> evaluate(std::uint32_t b) {
@@ -220,7 +188,7 @@ private:
     };
     std::vector<std::uint32_t> holder(place_count_, no_index);
     const auto is_constant = [&](std::uint32_t k) {
-      return live[k] == names_.count() || (live[k] < names_.temps && constant_[live[k]] != Expressions::undefined);
+      return e.constant[k] != varies && e.constant[k] != Expressions::undefined;
     };
     for (std::uint32_t k = 0; k < live.size(); ++k) {
       for (std::size_t w = 0; w < e.of[k].size(); ++w) {
@@ -242,7 +210,7 @@ private:
     r.temps.assign(p_.temp_count, Expressions::undefined);
     for (std::uint32_t k = 0; k < live.size(); ++k) {
       // No path so far has defined it: undefined here too.
-      const Node n = e.of[k].empty() ? Expressions::undefined : symbol(b, live[find(k)]);
+      const Node n = e.of[k].empty() ? Expressions::undefined : symbol(b, find(k));
       const std::uint32_t name = live[k];
       if (name < names_.temps) {
         r.temps[name] = n;
@@ -253,7 +221,7 @@ private:
       }
     }
     for (std::size_t place = 0; place < place_count_; ++place) {
-      const Node n = holder[place] != no_index ? symbol(b, live[find(holder[place])]) : x_.fresh();
+      const Node n = holder[place] != no_index ? symbol(b, find(holder[place])) : x_.fresh();
       if (place < 64) {
         o.rf[place] = n;
       } else if (place < 70) {
@@ -262,7 +230,8 @@ private:
         o.slots[slots_[place - 70]] = n;
       }
     }
-    // Flags do not cross blocks in what is allocated here: on entry they are anything, and the same on both sides.
+    // Flags do not cross blocks in what is allocated here: on entry they are anything, and the same on both
+    // sides.
     r.flags_a = o.flags_a = x_.make(1ull << 57 | b, {});
     r.flags_b = o.flags_b = x_.make(1ull << 56 | b, {});
     return {a_.run(b, std::move(r)), b_.run(b, std::move(o))};
@@ -284,6 +253,7 @@ private:
     if (!e.reached) {
       e.reached = true;
       e.of.assign(live_[to].size(), {});
+      e.constant.assign(live_[to].size(), Expressions::undefined);
     }
     std::vector<Node> held;
     held.insert(held.end(), o.rf.begin(), o.rf.end());
@@ -296,6 +266,10 @@ private:
       if (n == Expressions::undefined) {
         continue; // no definition has reached it on this path
       }
+      const Node c = x_.is_constant(n) || live_[to][k] == names_.count() ? n : varies;
+      const Node joined = e.constant[k] == Expressions::undefined || e.constant[k] == c ? c : varies;
+      changed = changed || joined != e.constant[k];
+      e.constant[k] = joined;
       Set now((place_count_ + 63) / 64);
       for (std::size_t place = 0; place < held.size(); ++place) {
         if (x_.refines(n, held[place])) {
@@ -321,7 +295,8 @@ private:
     if (!o.fault.empty() && r.fault.empty()) {
       return bad(b, o.fault);
     }
-    const auto same = [&](const std::vector<Node>& x, const std::vector<Node>& y, std::string_view unit) -> Expected<void> {
+    const auto same = [&](const std::vector<Node>& x, const std::vector<Node>& y,
+                          std::string_view unit) -> Expected<void> {
       if (x.size() != y.size()) {
         return bad(b, fmt::format("{} {} operations became {}", x.size(), unit, y.size()));
       }
@@ -352,7 +327,6 @@ private:
   Evaluator a_, b_;
   std::vector<std::uint32_t> slots_;
   std::size_t place_count_ = 70;
-  std::vector<Node> constant_;
   std::vector<std::vector<std::uint32_t>> live_;
   std::vector<Places> places_;
   Node base_ = 0;

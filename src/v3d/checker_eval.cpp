@@ -11,18 +11,36 @@ namespace {
 
 // Kinds of operators, above those of the expression table.
 enum Kind : std::uint64_t {
-  k_alu = 1, k_uniform, k_imm, k_varying, k_coefficient, k_push, k_update, k_request, k_result, k_memory, k_effect,
-  k_lane, k_unpack
+  k_alu = 1,
+  k_uniform,
+  k_imm,
+  k_varying,
+  k_coefficient,
+  k_push,
+  k_update,
+  k_request,
+  k_result,
+  k_memory,
+  k_effect,
+  k_lane,
+  k_unpack
 };
 
 constexpr std::uint32_t spill_config_quad = 0xffffff7fu, spill_config_pixel = 0xffffffffu;
 
 bool is_lane_local(const Alu& a) { return !has(a.op, cross_lane) && !writes_flags(a); }
 
+// What any thread may compute again anywhere with the same result.
+bool is_pure(Op op) {
+  constexpr std::uint16_t bound = vpm_load | vpm_store | reads_flags | reads_rtop | writes_rtop |
+                                  touches_msf | tmu_wait | vpm_wait | tsy | cross_lane;
+  return (info(op).properties & bound) == 0 && (info(op).sources != 0 || is_thread_constant(op));
+}
+
 } // namespace
 
-Node Evaluator::operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands) {
-  return x_.make(kind << 48 | detail | 1ull << 40, std::move(operands));
+Node Evaluator::operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands, bool pure) {
+  return x_.make(kind << 48 | detail | 1ull << 40, std::move(operands), pure);
 }
 
 Node Evaluator::uniform(std::uint32_t u) {
@@ -30,70 +48,48 @@ Node Evaluator::uniform(std::uint32_t u) {
   std::uint64_t h = 0xcbf29ce484222325ull;
   const Uniform& entry = (*side_.uniforms)[u];
   if (entry.is_literal) {
-    return operation(k_uniform, 0, {x_.make(1ull << 62 | entry.value, {})});
+    return operation(k_uniform, 0, {x_.make(1ull << 62 | entry.value, {}, true)}, true);
   }
   for (const char c : entry.text) {
     h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
   }
-  return operation(k_uniform, 1, {x_.make(1ull << 61 | (h >> 4), {})});
+  return operation(k_uniform, 1, {x_.make(1ull << 61 | (h >> 4), {}, true)}, true);
 }
 
 Node Evaluator::spill_base() {
   const auto alu = [&](Op op, std::vector<Node> in) {
-    return operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+    return operation(k_alu, static_cast<std::uint64_t>(op), std::move(in), is_pure(op));
   };
   const auto symbol = [&](std::string_view text) {
     std::uint64_t h = 0xcbf29ce484222325ull;
     for (const char c : text) {
       h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
     }
-    return operation(k_uniform, 1, {x_.make(1ull << 61 | (h >> 4), {})});
+    return operation(k_uniform, 1, {x_.make(1ull << 61 | (h >> 4), {}, true)}, true);
   };
   const Node thread = alu(Op::tidx, {}), lane = alu(Op::eidx, {}), size = symbol(spill_size_uniform);
   const Node rtop = alu(Op::multop, {thread, size});
   const Node product = alu(Op::umul24, {thread, size, rtop});
-  const Node bytes = alu(Op::shl, {lane, operation(k_imm, 2, {})});
+  const Node bytes = alu(Op::shl, {lane, operation(k_imm, 2, {}, true)});
   return alu(Op::add, {alu(Op::add, {product, bytes}), symbol(spill_offset_uniform)});
-}
-
-Node Evaluator::value_of(const Step& s, const std::vector<Node>& temps) {
-  if ((s.sigs & (sig::ldunif | sig::ldunifrf)) != 0) {
-    return uniform(s.uniform);
-  }
-  constants_ = &temps;
-  const Node n = compute(s.alu[0], Expressions::undefined).value;
-  constants_ = nullptr;
-  return n;
 }
 
 Node Evaluator::read(const Reg& r) {
   switch (r.kind) {
-  case Reg::temp:
-    return constants_ != nullptr ? (*constants_)[r.index] : s_.temps[r.index];
-  case Reg::rf:
-    return s_.rf[r.index];
-  case Reg::acc:
-    return s_.acc[r.index];
-  case Reg::imm:
-    return operation(k_imm, r.index, {});
-  default:
-    return Expressions::undefined;
+  case Reg::temp: return s_.temps[r.index];
+  case Reg::rf: return s_.rf[r.index];
+  case Reg::acc: return s_.acc[r.index];
+  case Reg::imm: return operation(k_imm, r.index, {}, true);
+  default: return Expressions::undefined;
   }
 }
 
 void Evaluator::assign(const Reg& r, Node n) {
   switch (r.kind) {
-  case Reg::temp:
-    s_.temps[r.index] = n;
-    break;
-  case Reg::rf:
-    s_.rf[r.index] = n;
-    break;
-  case Reg::acc:
-    s_.acc[r.index] = n;
-    break;
-  default:
-    break;
+  case Reg::temp: s_.temps[r.index] = n; break;
+  case Reg::rf: s_.rf[r.index] = n; break;
+  case Reg::acc: s_.acc[r.index] = n; break;
+  default: break;
   }
 }
 
@@ -122,7 +118,7 @@ Evaluator::Write Evaluator::compute(const Alu& a, Node uniform_node) {
       v = x_.half(v, high);
     }
     if (m != Unpack::none) {
-      v = operation(k_unpack, static_cast<std::uint64_t>(m), {v});
+      v = operation(k_unpack, static_cast<std::uint64_t>(m), {v}, true);
     }
     in.push_back(v);
   }
@@ -130,30 +126,26 @@ Evaluator::Write Evaluator::compute(const Alu& a, Node uniform_node) {
   const bool commutes = a.op == Op::fadd || a.op == Op::faddnf || a.op == Op::fmin || a.op == Op::fmax;
   const Op op = a.op == Op::faddnf ? Op::fadd : a.op;
   const std::uint64_t detail = static_cast<std::uint64_t>(op);
-  if (commutes) {
-    std::ranges::sort(in);
-    w.value = operation(k_alu, detail | Expressions::commutes, std::move(in));
-    in.clear();
-  }
-  if (commutes) {
-    // done
-  } else if (a.op == Op::mov && a.src[0].unpack == Unpack::none) {
+  if (a.op == Op::mov && a.src[0].unpack == Unpack::none) {
     w.value = in[0];
-  } else if (has(a.op, reads_rtop)) {
-    in.push_back(s_.rtop);
-    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
-  } else if (has(a.op, reads_flags)) {
-    in.push_back(s_.flags_a);
-    in.push_back(s_.flags_b);
-    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
-  } else if (has(a.op, vpm_load)) {
-    in.push_back(x_.make(1ull << 60 | static_cast<std::uint64_t>(block_) << 24 | stores_, {}));
-    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
   } else {
-    w.value = operation(k_alu, static_cast<std::uint64_t>(op), std::move(in));
+    if (commutes) {
+      std::ranges::sort(in);
+    }
+    if (has(a.op, reads_rtop)) {
+      in.push_back(s_.rtop);
+    }
+    if (has(a.op, reads_flags)) {
+      in.push_back(s_.flags_a);
+      in.push_back(s_.flags_b);
+    }
+    if (has(a.op, vpm_load)) {
+      in.push_back(x_.make(1ull << 60 | static_cast<std::uint64_t>(block_) << 24 | stores_, {}));
+    }
+    w.value = operation(k_alu, detail | (commutes ? Expressions::commutes : 0), std::move(in), is_pure(a.op));
   }
   if (a.pack != Pack::none) {
-    w.value = operation(k_alu, 900 + static_cast<std::uint64_t>(Op::vfpack), {w.value});
+    w.value = operation(k_alu, 900 + static_cast<std::uint64_t>(Op::vfpack), {w.value}, true);
   }
   if (has(a.op, vpm_store)) {
     ++stores_;
@@ -248,15 +240,15 @@ void Evaluator::general(const Write& w, Node) {
   std::uint32_t config = ~0u, slot = no_index;
   const bool has_config = w.alu->dst.index == magic::tmuau;
   for (const std::uint32_t c : {spill_config_quad, spill_config_pixel}) {
-    if (has_config && w.uniform == operation(k_uniform, 0, {x_.make(1ull << 62 | c, {})})) {
+    if (has_config && w.uniform == operation(k_uniform, 0, {x_.make(1ull << 62 | c, {}, true)}, true)) {
       config = c;
     }
   }
   if (!s_.slots.empty()) {
     const Node base = spill_base();
     for (const auto& [offset, value] : s_.slots) {
-      const Node o = operation(k_uniform, 0, {x_.make(1ull << 62 | offset, {})});
-      if (w.value == operation(k_alu, static_cast<std::uint64_t>(Op::add), {base, o})) {
+      const Node o = operation(k_uniform, 0, {x_.make(1ull << 62 | offset, {}, true)}, true);
+      if (w.value == operation(k_alu, static_cast<std::uint64_t>(Op::add), {base, o}, true)) {
         slot = offset;
       }
     }
@@ -268,7 +260,8 @@ void Evaluator::general(const Write& w, Node) {
     }
     const auto& [value, data] = data_.back();
     Node stored = value;
-    if (w.is_conditional != data.is_conditional || (w.is_conditional && (w.flags != data.flags || w.when_set != data.when_set))) {
+    if (w.is_conditional != data.is_conditional ||
+        (w.is_conditional && (w.flags != data.flags || w.when_set != data.when_set))) {
       out_.fault = "a spill stores lanes under another condition than its data";
     }
     if (w.is_conditional) {
@@ -308,7 +301,7 @@ void Evaluator::general(const Write& w, Node) {
 void Evaluator::lose() {
   // Undefined stands for nothing but the undefined: where the listing reads what was lost, anything will do.
   s_.acc.fill(Expressions::undefined);
-  // Flags stay: listings of real shaders read them across a switch. (No spill is put where flags are live.)
+  // Flags stay (from 4.2 on).
   s_.rtop = Expressions::undefined;
   if (!parameters_.empty() || !configs_.empty() || !data_.empty()) {
     out_.fault = "a thread switch stands inside a TMU sequence";
@@ -323,9 +316,10 @@ void Evaluator::step(const Step& s) {
     config_value_ = (*side_.uniforms)[s.uniform].value;
   }
   if (s.is_branch) {
-    out_.branches.push_back(operation(k_effect, 500 + static_cast<std::uint64_t>(s.branch.cond) * 4 +
-                                                    static_cast<std::uint64_t>(s.branch.msfign),
-                                      {s.branch.cond == BranchCond::always ? Expressions::undefined : s_.flags_a}));
+    out_.branches.push_back(operation(
+        k_effect,
+        500 + static_cast<std::uint64_t>(s.branch.cond) * 4 + static_cast<std::uint64_t>(s.branch.msfign),
+        {s.branch.cond == BranchCond::always ? Expressions::undefined : s_.flags_a}));
     return;
   }
   const std::array<Write, 2> writes{compute(s.alu[0], u), compute(s.alu[1], u)};

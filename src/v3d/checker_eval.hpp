@@ -50,8 +50,6 @@ public:
   [[nodiscard]] Outcome run(std::uint32_t b, State entry);
   /// The address of slot 0 in this thread's lanes.
   [[nodiscard]] Node spill_base();
-  /// The value that a step without effects gives, over these temporaries.
-  [[nodiscard]] Node value_of(const Step& s, const std::vector<Node>& temps);
 
 private:
   struct Write {
@@ -71,7 +69,7 @@ private:
   [[nodiscard]] Node read(const Reg& r);
   void assign(const Reg& r, Node n);
   [[nodiscard]] Node uniform(std::uint32_t u);
-  [[nodiscard]] Node operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands);
+  [[nodiscard]] Node operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands, bool pure = false);
 
   Expressions& x_;
   Gpu gpu_;
@@ -84,7 +82,6 @@ private:
   std::vector<std::pair<Node, Write>> data_;
   std::deque<Node> fifo_;
   std::uint32_t returned_ = 0;
-  const std::vector<Node>* constants_ = nullptr;
   int switch_in_ = -1;
   Node coefficient_ = 0;
   std::uint32_t config_value_ = ~0u;

@@ -100,14 +100,12 @@ private:
     if (operations.empty()) {
       return;
     }
-    // Flags or rtop that are live behind an instruction forbid a thread switch there.
+    // rtop that is live behind an instruction forbids a thread switch there.
     std::vector<char> bound(insts.size() + 1);
-    bool flags = false, rtop = false;
+    bool rtop = false;
     for (std::size_t n = insts.size(); n-- > 0;) {
-      bound[n + 1] = static_cast<char>(flags || rtop);
+      bound[n + 1] = static_cast<char>(rtop);
       const Inst& i = insts[n];
-      flags = (flags && i.alu.push == Push::none) || reads_flags_of(i.alu) ||
-              (i.is_branch && i.branch.cond != BranchCond::always);
       rtop = (rtop && !has(i.alu.op, writes_rtop)) || has(i.alu.op, reads_rtop);
     }
     std::vector<std::size_t> moves_to(insts.size(), nowhere); // parameter or result -> trigger

@@ -102,7 +102,7 @@ private:
       touch(msf, false);
     }
     if ((i.sigs & sig::thrsw) != 0) {
-      for (const Resource r : {flags, rtop, tmu, tlb}) {
+      for (const Resource r : {rtop, tmu, tlb}) {
         touch(r, true);
       }
       // What the switch destroys or the hardware wants settled before it.

@@ -104,6 +104,11 @@ std::optional<Op> find_op(std::string_view name) {
   return static_cast<Op>(it - op_table.begin());
 }
 
+bool is_thread_constant(Op op) {
+  constexpr std::array constants{Op::tidx, Op::eidx, Op::fxcd, Op::xcd, Op::fycd, Op::ycd, Op::iid, Op::sampid};
+  return std::ranges::find(constants, op) != constants.end();
+}
+
 std::span<const Encoding> encodings() { return encoding_table; }
 
 const Encoding* find_encoding(Gpu gpu, Unit unit, Op op) {

@@ -50,6 +50,9 @@ struct OpInfo {
 [[nodiscard]] std::optional<Op> find_op(std::string_view name);
 [[nodiscard]] inline bool has(Op op, OpProperty p) { return (info(op).properties & p) != 0; }
 
+/// Takes no operand and gives the same in a thread wherever it stands: coordinates, instance, sample and lane numbers.
+[[nodiscard]] bool is_thread_constant(Op op);
+
 enum class Unit : std::uint8_t { add, mul };
 
 /// How an operation's modifiers and operand count sit in the opcode and in the unused operand field.

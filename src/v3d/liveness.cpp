@@ -147,7 +147,7 @@ private:
           facts[n].kills = kills;
         }
       }
-      if (writes_flags(i.alu) || (i.sigs & sig::thrsw) != 0) {
+      if (writes_flags(i.alu)) {
         ++version_;
       }
     }

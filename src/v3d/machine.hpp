@@ -93,7 +93,7 @@ public:
   [[nodiscard]] Lanes next_varying(Lanes& c);
   [[nodiscard]] Lanes pop_tmu();
   void configure_tmu(std::uint32_t uniform);
-  /// Accumulators, flags and rtop are lost.
+  /// Accumulators and rtop are lost; flags stay.
   void thread_switch();
   /// Records the decision and returns it; nullopt when the budget of branches is spent.
   [[nodiscard]] std::optional<bool> branch(const Branch& b);

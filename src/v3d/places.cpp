@@ -1,5 +1,5 @@
-// Where a thread switch may stand: not where flags, rtop or ldvary's coefficient are live, not inside a TMU
-// sequence or while results are to come, not behind the last thread switch.
+// Where a thread switch may stand: not where rtop or ldvary's coefficient are live, not inside a TMU sequence
+// or while results are to come, not behind the last thread switch. Flags survive a switch from 4.2 on.
 #include "v3d/spill.hpp"
 
 #include <algorithm>
@@ -9,13 +9,9 @@ namespace lanewise::v3d {
 
 namespace {
 
-bool reads_flags_at(const Inst& i) {
-  return reads_flags_of(i.alu) || (i.is_branch && i.branch.cond != BranchCond::always);
-}
-
 // Words that a sequence will return when its last write happens; configuration words and general accesses.
 class Tmu {
-public:
+ public:
   explicit Tmu(const Program& p) : p_(p) {}
 
   void step(const Inst& i) {
@@ -34,7 +30,7 @@ public:
 
   [[nodiscard]] bool idle() const { return outstanding_ == 0 && !open_ && configs_ == 0; }
 
-private:
+ private:
   void write(const Inst& i) {
     const auto address = static_cast<std::uint8_t>(i.alu.dst.index);
     open_ = true;
@@ -124,22 +120,6 @@ void drop_needless_switch(Program& p) {
 
 std::vector<std::vector<char>> switch_places(const Program& p) {
   std::vector<std::vector<char>> ok(p.blocks.size());
-  // Flags that are live into a block, to a fixed point.
-  std::vector<char> flags_in(p.blocks.size());
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t b = p.blocks.size(); b-- > 0;) {
-      bool live = false;
-      for (const std::uint32_t s : p.blocks[b].succs) {
-        live = live || flags_in[s] != 0;
-      }
-      for (auto it = p.blocks[b].insts.rbegin(); it != p.blocks[b].insts.rend(); ++it) {
-        live = (live && it->alu.push == Push::none) || reads_flags_at(*it);
-      }
-      changed = changed || live != (flags_in[b] != 0);
-      flags_in[b] = live;
-    }
-  }
   // Behind the last switch nothing may switch again.
   const Place last = last_switch(p);
   std::vector<char> is_late(p.blocks.size());
@@ -166,20 +146,16 @@ std::vector<std::vector<char>> switch_places(const Program& p) {
       tmu.step(insts[n]);
     }
     places[insts.size()] = tmu.idle() ? 1 : 0;
-    bool flags = false, rtop = false, c = false;
-    for (const std::uint32_t s : p.blocks[b].succs) {
-      flags = flags || flags_in[s] != 0;
-    }
+    bool rtop = false, c = false;
     for (std::size_t n = insts.size() + 1; n-- > 0;) {
       if (n < insts.size()) {
         const Inst& i = insts[n];
-        flags = (flags && i.alu.push == Push::none) || reads_flags_at(i);
         rtop = (rtop && !has(i.alu.op, writes_rtop)) || has(i.alu.op, reads_rtop);
         c = c && (i.sigs & sig::ldvary) == 0;
         for_uses(names, i, [&](std::uint32_t u) { c = c || u == coefficient; });
       }
       const bool late = is_late[b] != 0 || (last.block == b && n > last.index);
-      places[n] = static_cast<char>(places[n] != 0 && !flags && !rtop && !c && !late);
+      places[n] = static_cast<char>(places[n] != 0 && !rtop && !c && !late);
     }
   }
   return ok;

@@ -16,7 +16,7 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
 
 } // namespace
 
-Node Expressions::make(std::uint64_t op, std::vector<Node> operands) {
+Node Expressions::make(std::uint64_t op, std::vector<Node> operands, bool pure) {
   std::uint64_t h = mix(0, op);
   for (const Node n : operands) {
     h = mix(h, n);
@@ -31,8 +31,9 @@ Node Expressions::make(std::uint64_t op, std::vector<Node> operands) {
   bool has_undefined = n == undefined;
   for (const Node o : operands) {
     has_undefined = has_undefined || nodes_[o].has_undefined;
+    pure = pure && nodes_[o].is_constant;
   }
-  nodes_.push_back({op, std::move(operands), has_undefined});
+  nodes_.push_back({op, std::move(operands), has_undefined, pure});
   index_.emplace(h, n);
   return n;
 }
@@ -48,7 +49,7 @@ Node Expressions::choose(Node flags, Node a, Node b) {
   return a == b ? a : make(op_choose, {flags, a, b});
 }
 
-Node Expressions::halves(Node low, Node high) { return make(op_halves, {low, high}); }
+Node Expressions::halves(Node low, Node high) { return make(op_halves, {low, high}, true); }
 
 Node Expressions::half(Node value, bool high) {
   if (value == undefined) {
@@ -57,7 +58,7 @@ Node Expressions::half(Node value, bool high) {
   if (nodes_[value].op == op_halves) {
     return nodes_[value].operands[high ? 1 : 0];
   }
-  return make(high ? op_high : op_low, {value});
+  return make(high ? op_high : op_low, {value}, true);
 }
 
 bool Expressions::refines(Node reference, Node other) {

@@ -14,7 +14,7 @@ namespace use = peripheral_use;
 constexpr std::size_t none = ~std::size_t{0};
 
 class Validator {
-public:
+ public:
   explicit Validator(const QpuProgram& q) : q_(q) {}
 
   Expected<void> run() {
@@ -30,8 +30,8 @@ public:
     }
     find_switches();
     using Rule = void (Validator::*)(std::size_t);
-    constexpr Rule rules[] = {&Validator::shared_units, &Validator::uniforms,  &Validator::registers,
-                              &Validator::switches,     &Validator::branches,  &Validator::varyings,
+    constexpr Rule rules[] = {&Validator::shared_units, &Validator::uniforms, &Validator::registers,
+                              &Validator::switches,     &Validator::branches, &Validator::varyings,
                               &Validator::tile_buffer,  &Validator::operands};
     for (std::size_t n = 0; n < words_.size(); ++n) {
       for (const Rule r : rules) {
@@ -48,7 +48,7 @@ public:
     return fail(ErrorKind::check, what_, fmt::format("word {}: {}", where_, to_text(q_.gpu, words_[where_])));
   }
 
-private:
+ private:
   void bad(std::size_t n, std::string_view what) {
     if (what_.empty()) {
       what_ = what;
@@ -85,8 +85,8 @@ private:
       return a.dst.kind == Reg::magic && takes_uniform(static_cast<std::uint8_t>(a.dst.index));
     };
     const int takers = (w.is_branch ? w.branch.moves_uniforms : 0) +
-                       std::popcount(w.sigs & (sig::ldunif | sig::ldunifrf | sig::wrtmuc | sig::ldtlbu)) + by(w.add) +
-                       by(w.mul);
+                       std::popcount(w.sigs & (sig::ldunif | sig::ldunifrf | sig::wrtmuc | sig::ldtlbu)) +
+                       by(w.add) + by(w.mul);
     if (takers > 1) {
       bad(n, "two takers of one uniform");
     } else if ((takers == 1) != (q_.words[n].uniform != no_index)) {
@@ -250,7 +250,10 @@ private:
           continue;
         }
         if (address == magic::tmua || address == magic::tmuau) {
-          const std::uint32_t config = q_.words[n].uniform != no_index ? q_.uniforms[q_.words[n].uniform].value : ~0u;
+          // Only tmuau takes a configuration; a uniform beside tmua is the load's.
+          const std::uint32_t config = address == magic::tmuau && q_.words[n].uniform != no_index
+                                           ? q_.uniforms[q_.words[n].uniform].value
+                                           : ~0u;
           const std::uint32_t type = config & 7;
           outstanding += data == 0 ? (type >= 2 && type <= 4 ? type : 1) : (config >> 3 & 15) == 15 ? 0 : 1;
         } else {
@@ -264,7 +267,8 @@ private:
     }
   }
 
-  // Accumulators, flags and rtop do not survive a thread switch. Bits: r0..r5, flags, rtop.
+  // Accumulators and rtop do not survive a thread switch; flags do, but must have been set. Bits: r0..r5,
+  // flags, rtop.
   void lost_state() {
     std::vector<unsigned> lost(q_.block_starts.size(), 0);
     const unsigned everything = 0xff;
@@ -282,7 +286,7 @@ private:
           const Word& w = words_[n];
           if (w.is_branch) {
             if (w.branch.cond != BranchCond::always && (now & 64) != 0) {
-              bad(n, "a branch on flags that were lost");
+              bad(n, "a branch on flags that nothing has set");
             }
             falls = w.branch.cond != BranchCond::always;
             next.push_back(q_.words[n].target);
@@ -317,7 +321,7 @@ private:
         }
       }
       if (reads_flags_of(*a) && (now & 64) != 0) {
-        bad(n, "flags are read that a thread switch has destroyed");
+        bad(n, "flags are read that nothing has set");
       }
       if (has(a->op, reads_rtop) && (now & 128) != 0) {
         bad(n, "a thread switch between multop and umul24");
@@ -331,7 +335,8 @@ private:
     return now & ~written;
   }
 
-  // 7.1: if rf0 was last written implicitly beside another signal's write, the section may not end in such a write.
+  // 7.1: if rf0 was last written implicitly beside another signal's write, the section may not end in such a
+  // write.
   void rf0_hazard() {
     if (q_.gpu != Gpu::v71) {
       return;

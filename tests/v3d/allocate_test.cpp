@@ -15,7 +15,7 @@ TEST_P(Collection, every_shader_allocates_and_is_right) {
   std::uint64_t ours = 0, mesa = 0, words = 0, mesa_words = 0;
   for (const Shader& s : collection(GetParam())) {
     const auto c = compile(s, {});
-    if (!c) { // two of 7.1's shaders overlap more TMU results than there are registers in every listing
+    if (!c) {
       ++refused;
       continue;
     }
@@ -31,7 +31,7 @@ TEST_P(Collection, every_shader_allocates_and_is_right) {
       mesa_words += s.mesa.instructions;
     }
   }
-  EXPECT_LE(refused, GetParam() == Gpu::v71 ? 2u : 0u);
+  EXPECT_EQ(refused, 0u);
   EXPECT_EQ(fewer_threads, 0u);
   EXPECT_EQ(newly_spilling, 0u);
   EXPECT_LT(ours, mesa);

@@ -112,6 +112,8 @@ TEST(Faults, wrong_allocations_are_caught) {
        "BLOCK 0:\nnop rf20; ldunif (push[0])\nrecip rf21, rf20\nrsqrt rf22, rf20\nfxcd r1\nfadd r2, r1, rf21\n"
        "fadd rf25, r2, rf22\nnop null; thrsw\nvfpack tlb, rf25, r2\n"},
       {"the other condition", Gpu::v71, flags, flags_over("", "ifa"), flags_over("", "ifna")},
+      {"flags set anew between a push and its reader", Gpu::v71, flags, flags_over("nop null; thrsw\n", "ifa"),
+       flags_over("fcmp.pushn null, rf5, rf4\n", "ifa")},
       {"a thread switch between multop and umul24", Gpu::v71, mul,
        "BLOCK 0:\nfxcd rf4\nfycd rf5\nmultop null, rf4, rf5\numul24 rf6, rf4, rf5\nnop null; thrsw\nvfpack tlb, rf6, rf6\n",
        "BLOCK 0:\nfxcd rf4\nfycd rf5\nmultop null, rf4, rf5\nnop null; thrsw\numul24 rf6, rf4, rf5\nnop null; thrsw\n"
@@ -222,6 +224,9 @@ TEST(Faults, illegal_words_are_caught) {
        with({"fadd r1, rf5, rf6 ; nop", "nop ; nop ; thrsw", nop, nop, "fadd rf4, r1, rf5 ; nop"}, tail), "accumulator"},
       {"a switch between multop and umul24", Gpu::v71, 2,
        with({"nop ; multop -, rf5, rf6", "nop ; nop ; thrsw", nop, nop, "nop ; umul24 rf4, rf5, rf6"}, tail), "multop"},
+      {"flags survive a switch", Gpu::v71, 2,
+       with({"fcmp.pushn -, rf5, rf6 ; nop", "nop ; nop ; thrsw", nop, nop, "mov.ifa rf4, rf5 ; nop"}, tail), ""},
+      {"flags that nothing has set", Gpu::v71, 2, with({"mov.ifa rf4, rf5 ; nop"}, tail), "nothing has set"},
       {"a uniform behind a branch", Gpu::v71, 2,
        with({"bu  0, r:unif", "nop ; nop ; ldunif", nop, nop}, tail), "behind a branch"},
       {"a branch out of the program", Gpu::v71, 2, with({"bu  8000, r:unif", nop, nop, nop}, tail), "out of the program"},
