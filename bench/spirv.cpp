@@ -61,7 +61,7 @@ void emit_program(benchmark::State& state, unsigned host_lanes) {
   options.device.fused_fma = {true, true, true};
   size_t words = 0;
   for (auto _ : state) {
-    const auto lowered = spirv::lower_waves(f, {seating, false});
+    const auto lowered = spirv::lower_waves(f, {.seating = seating});
     const auto module = spirv::emit(*lowered, options);
     words = module->words.size();
   }

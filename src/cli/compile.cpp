@@ -85,7 +85,7 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
     options.block = block->size;
   }
   options.dynamic_lds_bytes = command.dynamic_lds;
-  options.full_workgroups = command.full;
+  if (command.full) options.partial_workgroups = {};
   options.validate = command.validate;
   options.verify = command.verify;
   options.debug_names = command.debug_names;

@@ -83,8 +83,9 @@ Expected<InterpreterResult> interpret(const Function& f, const InterpreterDispat
                                       InterpreterMemory& memory) {
   if (auto ok = check(f, d); !ok) return std::unexpected(std::move(ok.error()));
   const Program program(f, d.host_invocations ? d.host_invocations : f.wave_size);
-  const uint32_t items = d.workgroup[0] * d.workgroup[1] * d.workgroup[2];
-  const uint32_t waves = (items + f.wave_size - 1) / f.wave_size;
+  const auto waves = [&](const std::array<uint32_t, 3>& size) {
+    return (size[0] * size[1] * size[2] + f.wave_size - 1) / f.wave_size;
+  };
   const auto groups = [&](unsigned i) { return (uint64_t{d.grid[i]} + d.workgroup[i] - 1) / d.workgroup[i]; };
   uint64_t budget = d.max_instructions;
   Workgroup group{f, d, memory};
@@ -92,8 +93,13 @@ Expected<InterpreterResult> interpret(const Function& f, const InterpreterDispat
     for (uint32_t y = 0; y < groups(1); ++y) {
       for (uint32_t x = 0; x < groups(0); ++x) {
         group.id = {x, y, z};
+        for (unsigned i = 0; i < 3; ++i)
+          group.size[i] = std::min(d.workgroup[i], d.grid[i] - group.id[i] * d.workgroup[i]);
         group.lds.assign(size_t{f.lds_bytes} + d.dynamic_lds_bytes, 0);
-        if (auto ok = run_workgroup(program, group, waves, budget); !ok)
+        // A host workgroup always has all its invocations; what the program at invocation level does about
+        // waves that do not exist is part of what is interpreted.
+        const uint32_t count = waves(d.host_invocations != 0 ? d.workgroup : group.size);
+        if (auto ok = run_workgroup(program, group, count, budget); !ok)
           return std::unexpected(std::move(ok.error()));
       }
     }

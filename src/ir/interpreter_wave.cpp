@@ -58,11 +58,20 @@ void Wave::take_edge(uint32_t edge) {
   }
 }
 
+/// Work-items take lanes in the order of their number in the workgroup as it is, cut or not. Lanes behind the
+/// last one count on; the workgroup's last dimension does not wrap.
+uint64_t Wave::local_id(unsigned dimension, unsigned lane) const {
+  const auto& block = group_.dispatch.workgroup;
+  const auto& size = group_.size;
+  const unsigned last = block[2] > 1 ? 2 : block[1] > 1 ? 1 : 0;
+  if (dimension > last) return 0;
+  uint64_t rest = flat_id(lane);
+  for (unsigned i = 0; i < dimension; ++i) rest /= size[i];
+  return dimension == last ? rest : rest % size[dimension];
+}
+
 uint64_t Wave::input(Input which, unsigned lane) const {
   const InterpreterDispatch& d = group_.dispatch;
-  const uint64_t flat = uint64_t{index_} * group_.function.wave_size + lane;
-  const uint64_t x = flat % d.workgroup[0], y = flat / d.workgroup[0] % d.workgroup[1];
-  const uint64_t z = flat / d.workgroup[0] / d.workgroup[1];
   switch (which) {
   case Input::workgroup_id_x: return group_.id[0];
   case Input::workgroup_id_y: return group_.id[1];
@@ -73,15 +82,10 @@ uint64_t Wave::input(Input which, unsigned lane) const {
   case Input::queue_ptr: return d.queue_ptr;
   case Input::dispatch_id: return d.dispatch_id;
   case Input::image_base: return d.image_base;
-  case Input::local_id_x: return x;
-  case Input::local_id_y: return y;
-  case Input::local_id_z: return z;
-  case Input::initial_exec: {
-    const auto inside = [&](unsigned i, uint64_t local) {
-      return local < d.workgroup[i] && uint64_t{group_.id[i]} * d.workgroup[i] + local < d.grid[i];
-    };
-    return inside(0, x) && inside(1, y) && inside(2, z);
-  }
+  case Input::local_id_x: return local_id(0, lane);
+  case Input::local_id_y: return local_id(1, lane);
+  case Input::local_id_z: return local_id(2, lane);
+  case Input::initial_exec: return flat_id(lane) < uint64_t{group_.size[0]} * group_.size[1] * group_.size[2];
   case Input::count_: break;
   }
   return 0;

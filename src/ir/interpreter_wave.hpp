@@ -11,6 +11,8 @@ struct Workgroup {
   const InterpreterDispatch& dispatch;
   InterpreterMemory& memory;
   std::array<uint32_t, 3> id{};
+  std::array<uint32_t, 3> size{
+      1, 1, 1}; ///< work-items in it: smaller than the dispatch's workgroup at the grid's end
   std::vector<uint8_t> lds;
 };
 
@@ -29,6 +31,10 @@ class Wave {
   [[nodiscard]] Expected<void> step(const Code& c);
   void pure(const Code& c);
   void take_edge(uint32_t edge);
+  [[nodiscard]] uint64_t flat_id(unsigned lane) const {
+    return uint64_t{index_} * group_.function.wave_size + lane;
+  }
+  [[nodiscard]] uint64_t local_id(unsigned dimension, unsigned lane) const;
   [[nodiscard]] uint64_t input(Input which, unsigned lane) const;
   // interpreter_lanes.cpp
   [[nodiscard]] bool lanes(const Code& c);

@@ -101,18 +101,23 @@ void init_scalars(Wave& w, const Group& group, unsigned wave_count) {
   if (d.scratch_enabled) put(0); // every wave has scratch of its own behind the same address
 }
 
-// Work-items go to lanes in the order of their flat index in the (maybe partial) workgroup.
+// Work-items go to lanes in the order of their flat index in the (maybe partial) workgroup. Lanes behind the
+// last one are off and count on (docs/lane-contract.md).
 void init_vectors(Wave& w, const Group& group) {
   const unsigned ids = w.launch->kernel->descriptor.workitem_id_vgprs;
   const uint64_t count = uint64_t{group.size[0]} * group.size[1] * group.size[2];
+  const auto& block = w.launch->dispatch->block;
+  const unsigned last = block[2] > 1 ? 2 : block[1] > 1 ? 1 : 0; // the dimension that does not wrap
   uint64_t exec = 0;
   for (unsigned lane = 0; lane < w.lanes; ++lane) {
     const uint64_t flat = uint64_t{w.index} * w.lanes + lane;
-    if (flat >= count) break;
-    exec |= uint64_t{1} << lane;
-    w.v(0)[lane] = static_cast<uint32_t>(flat % group.size[0]);
-    if (ids > 1) w.v(1)[lane] = static_cast<uint32_t>(flat / group.size[0] % group.size[1]);
-    if (ids > 2) w.v(2)[lane] = static_cast<uint32_t>(flat / group.size[0] / group.size[1]);
+    if (flat < count) exec |= uint64_t{1} << lane;
+    uint64_t rest = flat;
+    for (unsigned d = 0; d <= last; ++d) {
+      if (d < ids) w.v(d)[lane] = static_cast<uint32_t>(d == last ? rest : rest % group.size[d]);
+      rest /= group.size[d];
+    }
+    for (unsigned d = last + 1; d < ids; ++d) w.v(d)[lane] = 0;
   }
   w.set_mask(reg_exec, exec);
 }

@@ -109,7 +109,8 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
   result.seating = *seating;
   Stopwatch clock;
 
-  const bool full_waves = options.full_workgroups && seating->items() % seating->wave_size == 0;
+  const bool full_waves = options.partial_workgroups == std::array{false, false, false} &&
+                          seating->items() % seating->wave_size == 0;
   auto function = translate::translate(binary, kernel, {.full_waves = full_waves});
   if (!function) return std::unexpected(function.error());
   result.times.translate_us = clock.lap();
@@ -121,7 +122,7 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
   result.times.passes_us = clock.lap();
   result.optimised_values = count_values(*function);
 
-  auto lowered = spirv::lower_waves(*function, {*seating, !options.full_workgroups});
+  auto lowered = spirv::lower_waves(*function, {*seating, options.partial_workgroups});
   if (!lowered) return std::unexpected(lowered.error());
   passes::simplify(*lowered);
   passes::dead_code(*lowered);

@@ -37,9 +37,10 @@ struct CompileOptions {
   WaveSeating seating = WaveSeating::automatic;
   HostTraits host;
   uint32_t dynamic_lds_bytes = 0;
-  bool full_workgroups = false; ///< promised: the grid is a multiple of the block
-  bool verify = false;          ///< the IR verifier after every stage and pass
-  bool validate = false;        ///< the SPIR-V validator on the result
+  /// For x, y, z: the grid need not be a multiple of the block, the last workgroup may be smaller.
+  std::array<bool, 3> partial_workgroups{true, true, true};
+  bool verify = false;   ///< the IR verifier after every stage and pass
+  bool validate = false; ///< the SPIR-V validator on the result
   bool debug_names = false;
   Observer observe;
 };

@@ -12,8 +12,7 @@ CompileOptions compile_options(const Launch& launch, VulkanDevice& device) {
   CompileOptions options;
   options.block = launch.block;
   options.dynamic_lds_bytes = lds_bytes(launch) - launch.kernel->descriptor.group_segment_fixed_size;
-  options.full_workgroups = true;
-  for (unsigned i = 0; i < 3; ++i) options.full_workgroups &= launch.grid[i] % launch.block[i] == 0;
+  for (unsigned i = 0; i < 3; ++i) options.partial_workgroups[i] = launch.grid[i] % launch.block[i] != 0;
   options.host = host_traits(device);
   return options;
 }

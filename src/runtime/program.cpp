@@ -80,7 +80,7 @@ Expected<SpirvModule> Program::compile(std::string_view name, const SpirvOptions
   o.host.subgroup_size = options.subgroup_size;
   o.host.subgroup_operations = options.subgroup_size > 1;
   o.dynamic_lds_bytes = options.dynamic_lds_bytes;
-  o.full_workgroups = options.full_workgroups;
+  if (options.full_workgroups) o.partial_workgroups = {};
   o.validate = options.validate;
   auto compiled = runtime::compile(contents_->binary, **kernel, o);
   if (!compiled) return std::unexpected(compiled.error());

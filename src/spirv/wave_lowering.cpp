@@ -1,5 +1,8 @@
 #include "spirv/wave_lowering.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include <fmt/format.h>
 
 #include "container/guest_abi.hpp"
@@ -48,6 +51,7 @@ class Lowering {
         if (auto ok = lower(v); !ok) return std::unexpected(ok.error());
     }
     finish_phis();
+    end_missing_waves();
     auto& entry = out_.blocks[0].instructions;
     entry.insert(entry.begin(), lanes_.prologue().begin(), lanes_.prologue().end());
     return std::move(out_);
@@ -108,8 +112,16 @@ class Lowering {
   [[nodiscard]] Value flat_id(unsigned copy);
   [[nodiscard]] Value local_id(unsigned dimension, unsigned copy);
   [[nodiscard]] Value initial_exec(unsigned copy);
-  [[nodiscard]] Value inside_grid(unsigned dimension, unsigned copy);
-  [[nodiscard]] Value divided(Value small, uint32_t by);
+  [[nodiscard]] bool partial(unsigned dimension) const;
+  [[nodiscard]] bool may_be_partial() const {
+    return std::ranges::any_of(dimensions, [&](unsigned d) { return partial(d); });
+  }
+  [[nodiscard]] unsigned last_dimension() const;
+  [[nodiscard]] Value group_size(unsigned dimension);
+  [[nodiscard]] Value item_count();
+  [[nodiscard]] Value divided(Value small, unsigned dimension);
+  [[nodiscard]] Value divided_by_constant(Value small, uint32_t by);
+  void end_missing_waves();
 
   const Function& f_;
   const LoweringOptions& o_;
@@ -119,7 +131,8 @@ class Lowering {
   std::vector<uint32_t> first_; ///< of each old value: where its copies start in the pool
   std::vector<Value> pool_;
   uint32_t scratch_stride_ = 0;
-  std::array<Value, 3> grid_{};
+  std::array<Value, 3> group_size_{};
+  Value item_count_{};
 };
 
 std::vector<Block> Lowering::order() const {
@@ -278,57 +291,110 @@ Value Lowering::flat_id(unsigned copy) {
   return e.add(e.mul(lanes_.wave(), e.i32(seating().wave_size)), lanes_.lane(copy));
 }
 
+bool Lowering::partial(unsigned dimension) const {
+  return o_.partial[dimension] && seating().workgroup[dimension] > 1;
+}
+
+/// The last dimension in which the workgroup is more than one item wide: numbers do not wrap there.
+unsigned Lowering::last_dimension() const {
+  const auto& size = seating().workgroup;
+  return size[2] > 1 ? 2 : size[1] > 1 ? 1 : 0;
+}
+
+/// Work-items of this workgroup: at the grid's end those that the dispatch packet's grid leaves.
+Value Lowering::group_size(unsigned dimension) {
+  Builder& e = lanes_.prologue_builder();
+  const uint32_t whole = seating().workgroup[dimension];
+  if (!partial(dimension)) return e.i32(whole);
+  Value& size = group_size_[dimension];
+  if (!size) {
+    constexpr std::array offsets{guest_abi::packet::grid_size_x, guest_abi::packet::grid_size_y,
+                                 guest_abi::packet::grid_size_z};
+    const Value at = e.add(e.input(Input::dispatch_ptr), e.i64(offsets[dimension]));
+    const Value grid = e.load(Type::i32, at, e.u1(true), {.invariant = true});
+    const auto group = static_cast<Input>(static_cast<unsigned>(Input::workgroup_id_x) + dimension);
+    size = e.umin(e.sub(grid, e.mul(e.input(group), e.i32(whole))), e.i32(whole));
+  }
+  return size;
+}
+
+Value Lowering::item_count() {
+  Builder& e = lanes_.prologue_builder();
+  if (!item_count_) item_count_ = e.mul(e.mul(group_size(0), group_size(1)), group_size(2));
+  return item_count_;
+}
+
 /// small / by for small < 2048 and by <= 1024: the error of the rounded-up reciprocal stays below 1 / by.
-Value Lowering::divided(Value small, uint32_t by) {
+Value Lowering::divided_by_constant(Value small, uint32_t by) {
   Builder& e = lanes_.prologue_builder();
   if ((by & (by - 1)) == 0) return e.lshr(small, e.i32(static_cast<uint32_t>(std::countr_zero(by))));
   constexpr uint32_t shift = 21;
   return e.lshr(e.mul(small, e.i32((1u << shift) / by + 1)), e.i32(shift));
 }
 
+/// small / group_size(dimension) for small < 2048. (small + 1/2) / size lies at least 1/2 / size away from
+/// any integer, 2^-12 of itself; the reciprocal and the product in f32 are off by less than 2^-21 of it.
+Value Lowering::divided(Value small, unsigned dimension) {
+  if (!partial(dimension)) return divided_by_constant(small, seating().workgroup[dimension]);
+  Builder& e = lanes_.prologue_builder();
+  constexpr ir::FloatControl nearest{};
+  const Value half = e.constant(Type::f32, std::bit_cast<uint32_t>(0.5f));
+  const Value numerator = e.fadd(e.u2f(small, Type::f32, nearest), half, nearest);
+  const Value reciprocal = e.frcp(e.u2f(group_size(dimension), Type::f32, nearest), nearest);
+  return e.f2u(e.fmul(numerator, reciprocal, nearest), Type::i32, nearest);
+}
+
+/// Work-items take lanes in the order of their number in the workgroup as it is, cut by the grid or not;
+/// lanes behind the last one count on.
 Value Lowering::local_id(unsigned dimension, unsigned copy) {
   Builder& e = lanes_.prologue_builder();
-  const auto& size = seating().workgroup;
+  const unsigned last = last_dimension();
+  if (dimension > last) return e.i32(0);
   Value rest = flat_id(copy);
-  for (unsigned d = 0; d < dimension; ++d) rest = divided(rest, size[d]);
-  // Lanes behind the last work-item have numbers too, as in the interpreter: they go on counting from 0 in x
-  // and y.
-  const bool full = seating().items() % seating().wave_size == 0;
-  const bool last =
-      dimension == 2 || (full && (dimension == 1 ? size[2] == 1 : size[1] == 1 && size[2] == 1));
-  if (size[dimension] == 1 && (full || dimension != 2)) return e.i32(0);
-  if (last) return rest;
-  if ((size[dimension] & (size[dimension] - 1)) == 0) return e.and_(rest, e.i32(size[dimension] - 1));
-  return e.sub(rest, e.mul(divided(rest, size[dimension]), e.i32(size[dimension])));
+  for (unsigned d = 0; d < dimension; ++d) rest = divided(rest, d);
+  if (dimension == last) return rest;
+  const uint32_t size = seating().workgroup[dimension];
+  if (!partial(dimension) && (size & (size - 1)) == 0) return e.and_(rest, e.i32(size - 1));
+  return e.sub(rest, e.mul(divided(rest, dimension), group_size(dimension)));
 }
 
-/// Lanes behind the last work-item are off, and at the border of the grid those beyond it. Where a whole copy is
-/// on or off it is a constant, and what the copy would have computed folds away.
+/// Lanes behind the last work-item are off. Where a whole copy is on or off it is a constant, and what the
+/// copy would have computed folds away.
 Value Lowering::initial_exec(unsigned copy) {
   Builder& e = lanes_.prologue_builder();
-  Value on = e.u1(true);
   const uint32_t items = seating().items(), first = copy * seating().host_lanes;
   if (seating().waves() == 1 && first >= items) return e.u1(false);
-  const bool whole = seating().waves() == 1 && first + seating().host_lanes <= items;
-  if (items % seating().wave_size != 0 && !whole) on = e.ult(flat_id(copy), e.i32(items));
-  if (!o_.partial_workgroups) return on;
-  for (const unsigned d : dimensions) on = e.and_(on, inside_grid(d, copy));
-  return on;
+  if (!may_be_partial()) {
+    const bool whole = seating().waves() == 1 && first + seating().host_lanes <= items;
+    if (whole || items % seating().wave_size == 0) return e.u1(true);
+  }
+  return e.ult(flat_id(copy), item_count());
 }
 
-/// The grid's size stands in the dispatch packet.
-Value Lowering::inside_grid(unsigned dimension, unsigned copy) {
+/// The waves that a cut workgroup does not have end at once, where nobody waits for them at a barrier.
+void Lowering::end_missing_waves() {
+  if (seating().waves() == 1 || !may_be_partial()) return;
+  for (const auto& block : out_.blocks)
+    for (const Value v : block.instructions)
+      if (out_[v].op == Op::barrier) return;
   Builder& e = lanes_.prologue_builder();
-  constexpr std::array offsets{guest_abi::packet::grid_size_x, guest_abi::packet::grid_size_y,
-                               guest_abi::packet::grid_size_z};
-  const uint32_t size = seating().workgroup[dimension];
-  if (!grid_[dimension]) {
-    const Value at = e.add(e.input(Input::dispatch_ptr), e.i64(offsets[dimension]));
-    const Value whole = e.load(Type::i32, at, e.u1(true), {.invariant = true});
-    const auto group = static_cast<Input>(static_cast<unsigned>(Input::workgroup_id_x) + dimension);
-    grid_[dimension] = e.sub(whole, e.mul(e.input(group), e.i32(size)));
-  }
-  return e.ult(local_id(dimension, copy), grid_[dimension]);
+  const Value first = e.mul(lanes_.wave(), e.i32(seating().wave_size));
+  const Value exists = e.ult(first, item_count());
+
+  const Block body{static_cast<uint32_t>(out_.blocks.size())}, end{body.index + 1};
+  out_.blocks.resize(out_.blocks.size() + 2);
+  auto &entry = out_.blocks[0], &moved = out_.blocks[body.index], &ended = out_.blocks[end.index];
+  moved = std::move(entry);
+  entry = {};
+  entry.pc = ended.pc = moved.pc;
+  moved.predecessors = ended.predecessors = {Block{0}};
+  for (unsigned i = 0; i < moved.successor_count; ++i)
+    for (Block& p : out_.blocks[moved.successors[i].index].predecessors)
+      if (p == Block{0}) p = body;
+  entry.successors = {body, end};
+  entry.successor_count = 2;
+  entry.instructions = {out_.append(Block{0}, Op::cond_br, std::array{exists}, Type::none)};
+  ended.instructions = {out_.append(end, Op::ret, {}, Type::none)};
 }
 
 } // namespace

@@ -8,9 +8,10 @@ namespace lanewise::spirv {
 
 struct LoweringOptions {
   Seating seating;
-  /// Workgroups at the border of the grid may be partial: lanes beyond DispatchBlock::grid are off from the
-  /// start. When false, whoever dispatches promises that the grid is a multiple of the workgroup.
-  bool partial_workgroups = false;
+  /// For x, y, z: workgroups at the border of the grid may be smaller in this dimension, as the dispatch
+  /// packet's grid says. When false, whoever dispatches promises that the grid is a multiple of the workgroup
+  /// there.
+  std::array<bool, 3> partial{};
 };
 
 /// The result has host_* operations in place of lane_id, ballot, lane_bit, any, mbcnt, read_lane, read_first,

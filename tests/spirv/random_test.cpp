@@ -58,7 +58,7 @@ TEST(WaveLowering, KeepsTheMeaningOfRandomPrograms) {
     ASSERT_TRUE(expected) << expected.error().to_string();
     for (const unsigned host_lanes : {1u, 8u, wave_size}) {
       const Seating seating{wave_size, host_lanes, {launch.workgroup, 1, 1}};
-      const auto lowered = lower_waves(f, {seating, true});
+      const auto lowered = lower_waves(f, {seating, {true, false, false}});
       ASSERT_TRUE(lowered) << lowered.error().to_string();
       const auto got = interpreted(*lowered, launch, host_lanes);
       ASSERT_TRUE(got) << "seed " << seed << ", S' " << host_lanes << ": " << got.error().to_string();

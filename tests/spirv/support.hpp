@@ -34,7 +34,7 @@ inline std::string disassemble(std::span<const uint32_t> words) {
 
 /// Lowers and emits; an invalid module or an error is a test failure and gives an empty module.
 inline EmittedModule build(const ir::Function& f, const EmitOptions& options, bool partial = false) {
-  const auto lowered = lower_waves(f, {options.seating, partial});
+  const auto lowered = lower_waves(f, {options.seating, {partial, partial, partial}});
   if (!lowered) {
     ADD_FAILURE() << lowered.error().to_string();
     return {};
