@@ -91,7 +91,10 @@ class MaskPhis {
     }
   }
 
+  /// A wave word is one for the wave. The same operations on numbers that differ among lanes are no masks,
+  /// even where a ballot's word was moved into such a number.
   [[nodiscard]] bool carries(Value v) const {
+    if (!f_[v].uniform) return false;
     switch (f_[v].op) {
     case Op::phi:
     case Op::and_:
@@ -128,7 +131,8 @@ class MaskPhis {
     if (w.hi) {
       const bool phis =
           f_[w.lo].op == Op::phi && f_[w.hi].op == Op::phi && home_[w.lo.index] == home_[w.hi.index];
-      return phis && (is_mask(w.lo) || is_mask(w.hi)) ? Shape::phi : Shape::leaf;
+      const bool uniform = f_[w.lo].uniform && f_[w.hi].uniform;
+      return phis && uniform && (is_mask(w.lo) || is_mask(w.hi)) ? Shape::phi : Shape::leaf;
     }
     if (!is_mask(w.lo)) return Shape::leaf;
     switch (f_[w.lo].op) {

@@ -129,7 +129,11 @@ class RandomFunction {
     static constexpr std::array kCompare{Op::eq, Op::ne, Op::ult, Op::ule, Op::slt, Op::sle};
     static constexpr std::array kLogic{Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne};
     const Type t = integer(), word = f_.word_type();
-    switch (below(11)) {
+    switch (below(13)) {
+    case 9: // a mask's word as a number of its own in each lane
+      add(b_.select(any(Type::u1), b_.ballot(any(Type::u1)), any(word)));
+      [[fallthrough]];
+    case 10: return add(b_.emit(chance(50) ? Op::ne : Op::eq, {any(word), b_.constant(word, 0)}));
     case 0:
     case 1: return add(b_.emit(kCompare[below(kCompare.size())], {any(t), any(t)}));
     case 2: return add(b_.not_(any(Type::u1)));

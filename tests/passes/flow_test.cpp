@@ -215,6 +215,29 @@ b2: from b1
 )");
 }
 
+/// A ballot's word that became a number of its own in each lane is no mask: lane i asks for its number, not
+/// bit i.
+TEST(MaskPhis, NumberInEachLaneStays) {
+  const char* const program = R"(b0:
+  %1 = u1 input.initial_exec
+  %2 = i32 input.local_id_x
+  %3 = uniform i32 ballot %1
+  %4 = uniform u1 any %1
+  cond_br %4, b1, b2
+b1: from b0
+  %5 = i32 select %1, %3, %2
+  br b2
+b2: from b0, b1
+  %6 = i32 phi %2, %5
+  %7 = u1 ne %6, i32 0
+  %8 = u1 lane_bit %6
+  store.global.4 i64 16, %7, %2
+  store.global.4 i64 32, %8, %2
+  ret
+)";
+  EXPECT_EQ(after(program, mask_phis), program);
+}
+
 TEST(MaskPhis, Wave64MaskInHalves) {
   const auto passes = [](ir::Function& f) {
     mask_phis(f);

@@ -47,7 +47,7 @@ void check_program(uint64_t seed, ir::testing::RandomOptions options) {
 
 TEST(Property, PassesKeepTheMeaning) {
   const uint64_t first = number_from("LANEWISE_RANDOM_SEED", 1),
-                 count = number_from("LANEWISE_RANDOM_PROGRAMS", 150);
+                 count = number_from("LANEWISE_RANDOM_PROGRAMS", 400);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     check_program(
         seed, {.wave_size = seed % 2 ? 32u : 64u, .instructions = 20 + static_cast<unsigned>(seed % 5) * 30});
