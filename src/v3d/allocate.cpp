@@ -12,7 +12,8 @@ namespace lanewise::v3d {
 
 namespace {
 
-constexpr std::string_view order_names[] = {"given", "late", "depth", "late loads"};
+constexpr std::string_view order_names[] = {"given",        "late",          "depth",
+                                            "bundles late", "bundles depth", "late loads"};
 
 // Words in the TMU's output FIFO, and writes of one operation, at most: 16 for all threads together.
 bool fits_fifo(const Program& p, unsigned threads) {
@@ -44,7 +45,8 @@ bool fits_fifo(const Program& p, unsigned threads) {
   return true;
 }
 
-// The most values that must be in registers at one point: those that cannot be made again, and fixed registers.
+// The most values that must be in registers at one point: those that cannot be made again, and fixed
+// registers.
 unsigned least_pressure(const Program& p, const std::vector<char>& free) {
   const Liveness l = analyse_liveness(p);
   auto segments = live_segments(p, l);
@@ -61,7 +63,7 @@ unsigned least_pressure(const Program& p, const std::vector<char>& free) {
 }
 
 class Allocator {
-public:
+ public:
   Allocator(const std::vector<Program>& listings, const AllocateOptions& o) : listings_(listings), o_(o) {}
 
   Expected<Allocation> run() {
@@ -83,7 +85,7 @@ public:
                 "give a listing whose TMU sequences overlap less");
   }
 
-private:
+ private:
   // A listing made ready once: webs apart, flags close to their branches, what is free to make again.
   struct Prepared {
     Program program;
@@ -133,20 +135,21 @@ private:
     if (!o_.reorder) {
       return {Order::given};
     }
-    return {Order::given, Order::late, Order::depth, Order::late_loads};
+    return {Order::given,      Order::late,         Order::depth,
+            Order::late_loads, Order::bundles_late, Order::bundles_depth};
   }
 
   std::optional<Allocation> without_spills(unsigned threads) {
     for (const Order order : orders()) {
       for (std::size_t n = 0; n < listings_.size(); ++n) {
-        if (!fits_fifo(listings_[n], threads)) {
-          why_ = "TMU results would overflow the FIFO";
-          continue;
-        }
         const Prepared& ready = prepared(n, false);
         Choice c{n, order, false, ready.program, 0, {}};
         c.program.threads = threads;
         reorder(c.program, order, file(threads), ready.free);
+        if (!fits_fifo(c.program, threads)) {
+          why_ = "TMU results would overflow the FIFO";
+          continue;
+        }
         const auto sizes = limits(c.program, threads);
         if (least_pressure(c.program, ready.free) > sizes.front()) {
           why_ = "more values are live at once than there are registers";
@@ -177,9 +180,6 @@ private:
     for (const Order order : orders()) {
       for (std::size_t n = 0; n < listings_.size(); ++n) {
         for (const bool compact : {false, true}) {
-          if (!compact && !fits_fifo(listings_[n], threads)) {
-            continue;
-          }
           Choice c{n, order, compact, {}, 0, {}};
           c.registers = limits(listings_[n], threads)[listings_[n].gpu == Gpu::v42 ? 1 : 0];
           if (plan(c, threads)) {
@@ -208,6 +208,10 @@ private:
     reorder(c.program, c.order, file(threads), ready.free);
     if (c.compact) {
       compact_tmu(c.program);
+    }
+    if (!fits_fifo(c.program, threads)) {
+      why_ = "TMU results would overflow the FIFO";
+      return false;
     }
     SpillOptions s = o_.spill;
     s.registers = c.registers;
@@ -244,7 +248,8 @@ private:
     a.listing = c.listing;
     a.spills = c.spills;
     a.copies_removed = colors.copies_removed;
-    a.strategy = fmt::format("{}{}", order_names[static_cast<std::size_t>(c.order)], c.compact ? ", compact" : "");
+    a.strategy =
+        fmt::format("{}{}", order_names[static_cast<std::size_t>(c.order)], c.compact ? ", compact" : "");
     return a;
   }
 

@@ -14,13 +14,13 @@ struct AllocateOptions {
   bool reorder = true;
 };
 
-/// Switches off a feature by name, for measurements: remat, arithmetic-remat, coalesce, accumulators, rf0, reorder,
-/// batch, share-slots, stored-bias. False if there is none of that name.
+/// Switches off a feature by name, for measurements: remat, arithmetic-remat, coalesce, accumulators, rf0,
+/// reorder, batch, share-slots, stored-bias. False if there is none of that name.
 [[nodiscard]] bool switch_off(AllocateOptions& o, std::string_view feature);
 [[nodiscard]] std::string feature_names();
 
 struct Allocation {
-  Program before; ///< the listing that was chosen, in the order that was allocated, over temporaries
+  Program before;  ///< the listing that was chosen, in the order that was allocated, over temporaries
   Program program; ///< over registers
   unsigned threads = 4;
   std::size_t listing = 0; ///< which of the listings it is
@@ -31,6 +31,7 @@ struct Allocation {
 };
 
 /// Allocates one of the listings of a shader (the first that does best). Errors say why none could be.
-[[nodiscard]] Expected<Allocation> allocate(const std::vector<Program>& listings, const AllocateOptions& options);
+[[nodiscard]] Expected<Allocation> allocate(const std::vector<Program>& listings,
+                                            const AllocateOptions& options);
 
 } // namespace lanewise::v3d

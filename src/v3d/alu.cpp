@@ -63,8 +63,12 @@ std::uint32_t to_uint(float x) {
   return x >= 4294967296.0f ? ~0u : static_cast<std::uint32_t>(x);
 }
 
-float minimum(float a, float b) { return std::isnan(a) ? b : std::isnan(b) ? a : a == b && std::signbit(b) ? b : b < a ? b : a; }
-float maximum(float a, float b) { return std::isnan(a) ? b : std::isnan(b) ? a : a == b && std::signbit(a) ? b : b > a ? b : a; }
+float minimum(float a, float b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : a == b && std::signbit(b) ? b : b < a ? b : a;
+}
+float maximum(float a, float b) {
+  return std::isnan(a) ? b : std::isnan(b) ? a : a == b && std::signbit(a) ? b : b > a ? b : a;
+}
 
 std::uint32_t pair(float low, float high) { return float_to_half(low) | float_to_half(high) << 16; }
 
@@ -72,36 +76,21 @@ std::uint32_t unpacked(std::uint32_t v, Unpack m, std::uint16_t properties) {
   const bool is_float = (properties & float_sources) != 0;
   const std::uint32_t low = v & 0xffffu, high = v >> 16;
   switch (m) {
-  case Unpack::abs:
-    return v & 0x7fffffffu;
-  case Unpack::l:
-    return is_float ? u(half_to_float(low)) : low;
-  case Unpack::h:
-    return is_float ? u(half_to_float(high)) : high;
-  case Unpack::sat:
-    return u(minimum(maximum(f(v), 0.0f), 1.0f));
-  case Unpack::nsat:
-    return u(minimum(maximum(f(v), -1.0f), 1.0f));
-  case Unpack::max0:
-    return u(maximum(f(v), 0.0f));
-  case Unpack::ff:
-    return float_to_half(f(v)) * 0x10001u;
-  case Unpack::ll:
-    return low * 0x10001u;
-  case Unpack::hh:
-    return high * 0x10001u;
-  case Unpack::swp:
-    return low << 16 | high;
-  case Unpack::ul:
-    return low;
-  case Unpack::uh:
-    return high;
-  case Unpack::il:
-    return static_cast<std::uint32_t>(static_cast<std::int16_t>(low));
-  case Unpack::ih:
-    return static_cast<std::uint32_t>(static_cast<std::int16_t>(high));
-  case Unpack::none:
-    break;
+  case Unpack::abs: return v & 0x7fffffffu;
+  case Unpack::l: return is_float ? u(half_to_float(low)) : low;
+  case Unpack::h: return is_float ? u(half_to_float(high)) : high;
+  case Unpack::sat: return u(minimum(maximum(f(v), 0.0f), 1.0f));
+  case Unpack::nsat: return u(minimum(maximum(f(v), -1.0f), 1.0f));
+  case Unpack::max0: return u(maximum(f(v), 0.0f));
+  case Unpack::ff: return float_to_half(f(v)) * 0x10001u;
+  case Unpack::ll: return low * 0x10001u;
+  case Unpack::hh: return high * 0x10001u;
+  case Unpack::swp: return low << 16 | high;
+  case Unpack::ul: return low;
+  case Unpack::uh: return high;
+  case Unpack::il: return static_cast<std::uint32_t>(static_cast<std::int16_t>(low));
+  case Unpack::ih: return static_cast<std::uint32_t>(static_cast<std::int16_t>(high));
+  case Unpack::none: break;
   }
   return v;
 }
@@ -111,8 +100,10 @@ struct Value {
   bool carry;
 };
 
-template <class F> std::uint32_t halves(std::uint32_t a, std::uint32_t b, F g) {
-  return pair(g(half_to_float(a & 0xffffu), half_to_float(b & 0xffffu)), g(half_to_float(a >> 16), half_to_float(b >> 16)));
+template <class F>
+std::uint32_t halves(std::uint32_t a, std::uint32_t b, F g) {
+  return pair(g(half_to_float(a & 0xffffu), half_to_float(b & 0xffffu)),
+              g(half_to_float(a >> 16), half_to_float(b >> 16)));
 }
 
 // Floating point: both generations, either unit.
@@ -120,102 +111,63 @@ std::optional<Value> float_op(Op op, std::uint32_t a, std::uint32_t b) {
   const float x = f(a), y = f(b);
   switch (op) {
   case Op::fadd:
-  case Op::faddnf:
-    return Value{u(x + y), false};
-  case Op::fsub:
-    return Value{u(x - y), x < y};
-  case Op::fcmp:
-    return Value{u(x == y ? 0.0f : x - y), x > y};
-  case Op::fmin:
-    return Value{u(minimum(x, y)), x > y};
-  case Op::fmax:
-    return Value{u(maximum(x, y)), x > y};
-  case Op::fmul:
-    return Value{u(x * y), false};
-  case Op::fmov:
-    return Value{u(x), false};
-  case Op::vfpack:
-    return Value{pair(x, y), false};
-  case Op::vfmin:
-    return Value{halves(a, b, minimum), false};
-  case Op::vfmax:
-    return Value{halves(a, b, maximum), false};
-  case Op::vfmul:
-    return Value{halves(a, b, [](float p, float q) { return p * q; }), false};
-  case Op::fround:
-    return Value{u(std::nearbyint(x)), false};
-  case Op::ftrunc:
-    return Value{u(std::trunc(x)), false};
-  case Op::ffloor:
-    return Value{u(std::floor(x)), false};
-  case Op::fceil:
-    return Value{u(std::ceil(x)), false};
-  case Op::ftoin:
-    return Value{to_int(std::nearbyint(x)), false};
-  case Op::ftoiz:
-    return Value{to_int(x), false};
-  case Op::ftouz:
-    return Value{to_uint(x), false};
-  case Op::ftoc:
-    return Value{to_int(std::nearbyint(x * 65536.0f)), false};
-  case Op::itof:
-    return Value{u(static_cast<float>(s(a))), false};
-  case Op::utof:
-    return Value{u(static_cast<float>(a)), false};
-  case Op::recip:
-    return Value{u(1.0f / x), false};
+  case Op::faddnf: return Value{u(x + y), false};
+  case Op::fsub: return Value{u(x - y), x < y};
+  case Op::fcmp: return Value{u(x == y ? 0.0f : x - y), x > y};
+  case Op::fmin: return Value{u(minimum(x, y)), x > y};
+  case Op::fmax: return Value{u(maximum(x, y)), x > y};
+  case Op::fmul: return Value{u(x * y), false};
+  case Op::fmov: return Value{u(x), false};
+  case Op::vfpack: return Value{pair(x, y), false};
+  case Op::vfmin: return Value{halves(a, b, minimum), false};
+  case Op::vfmax: return Value{halves(a, b, maximum), false};
+  case Op::vfmul: return Value{halves(a, b, [](float p, float q) { return p * q; }), false};
+  case Op::fround: return Value{u(std::nearbyint(x)), false};
+  case Op::ftrunc: return Value{u(std::trunc(x)), false};
+  case Op::ffloor: return Value{u(std::floor(x)), false};
+  case Op::fceil: return Value{u(std::ceil(x)), false};
+  case Op::ftoin: return Value{to_int(std::nearbyint(x)), false};
+  case Op::ftoiz: return Value{to_int(x), false};
+  case Op::ftouz: return Value{to_uint(x), false};
+  case Op::ftoc: return Value{to_int(std::nearbyint(x * 65536.0f)), false};
+  case Op::itof: return Value{u(static_cast<float>(s(a))), false};
+  case Op::utof: return Value{u(static_cast<float>(a)), false};
+  case Op::recip: return Value{u(1.0f / x), false};
   case Op::rsqrt:
-  case Op::rsqrt2:
-    return Value{u(1.0f / std::sqrt(x)), false};
-  case Op::exp:
-    return Value{u(std::exp2(x)), false};
-  case Op::log:
-    return Value{u(std::log2(x)), false};
+  case Op::rsqrt2: return Value{u(1.0f / std::sqrt(x)), false};
+  case Op::exp: return Value{u(std::exp2(x)), false};
+  case Op::log: return Value{u(std::log2(x)), false};
   case Op::sin:
-    return Value{u(std::isinf(x) ? std::numeric_limits<float>::quiet_NaN() : std::sin(x * 3.14159265f)), false};
+    return Value{u(std::isinf(x) ? std::numeric_limits<float>::quiet_NaN() : std::sin(x * 3.14159265f)),
+                 false};
   case Op::ftounorm16:
     return Value{to_uint(std::nearbyint(minimum(maximum(x, 0.0f), 1.0f) * 65535.0f)), false};
   case Op::ftosnorm16:
     return Value{to_int(std::nearbyint(minimum(maximum(x, -1.0f), 1.0f) * 32767.0f)) & 0xffffu, false};
-  default:
-    return std::nullopt;
+  default: return std::nullopt;
   }
 }
 
 std::optional<Value> int_op(Op op, std::uint32_t a, std::uint32_t b) {
   switch (op) {
-  case Op::add:
-    return Value{a + b, a + b < a};
-  case Op::sub:
-    return Value{a - b, a < b};
-  case Op::min:
-    return Value{s(a) < s(b) ? a : b, s(a) > s(b)};
-  case Op::max:
-    return Value{s(a) > s(b) ? a : b, s(a) > s(b)};
-  case Op::umin:
-    return Value{a < b ? a : b, a > b};
-  case Op::umax:
-    return Value{a > b ? a : b, a > b};
-  case Op::shl:
-    return Value{a << (b & 31), (b & 31) != 0 && (a >> (32 - (b & 31)) & 1) != 0};
-  case Op::shr:
-    return Value{a >> (b & 31), (b & 31) != 0 && (a >> ((b & 31) - 1) & 1) != 0};
+  case Op::add: return Value{a + b, a + b < a};
+  case Op::sub: return Value{a - b, a < b};
+  case Op::min: return Value{s(a) < s(b) ? a : b, s(a) > s(b)};
+  case Op::max: return Value{s(a) > s(b) ? a : b, s(a) > s(b)};
+  case Op::umin: return Value{a < b ? a : b, a > b};
+  case Op::umax: return Value{a > b ? a : b, a > b};
+  case Op::shl: return Value{a << (b & 31), (b & 31) != 0 && (a >> (32 - (b & 31)) & 1) != 0};
+  case Op::shr: return Value{a >> (b & 31), (b & 31) != 0 && (a >> ((b & 31) - 1) & 1) != 0};
   case Op::asr:
-    return Value{static_cast<std::uint32_t>(s(a) >> (b & 31)), (b & 31) != 0 && (a >> ((b & 31) - 1) & 1) != 0};
-  case Op::ror:
-    return Value{std::rotr(a, static_cast<int>(b & 31)), false};
-  case Op::and_:
-    return Value{a & b, false};
-  case Op::or_:
-    return Value{a | b, false};
-  case Op::xor_:
-    return Value{a ^ b, false};
-  case Op::not_:
-    return Value{~a, false};
-  case Op::neg:
-    return Value{0 - a, a != 0};
-  case Op::clz:
-    return Value{static_cast<std::uint32_t>(std::countl_zero(a)), false};
+    return Value{static_cast<std::uint32_t>(s(a) >> (b & 31)),
+                 (b & 31) != 0 && (a >> ((b & 31) - 1) & 1) != 0};
+  case Op::ror: return Value{std::rotr(a, static_cast<int>(b & 31)), false};
+  case Op::and_: return Value{a & b, false};
+  case Op::or_: return Value{a | b, false};
+  case Op::xor_: return Value{a ^ b, false};
+  case Op::not_: return Value{~a, false};
+  case Op::neg: return Value{0 - a, a != 0};
+  case Op::clz: return Value{static_cast<std::uint32_t>(std::countl_zero(a)), false};
   case Op::vadd:
     return Value{(((a & 0xffffu) + (b & 0xffffu)) & 0xffffu) | ((a >> 16) + (b >> 16)) << 16, false};
   case Op::vsub:
@@ -224,16 +176,13 @@ std::optional<Value> int_op(Op op, std::uint32_t a, std::uint32_t b) {
     const auto x = static_cast<std::int64_t>(s(a << 8) >> 8) * (s(b << 8) >> 8);
     return Value{static_cast<std::uint32_t>(x), false};
   }
-  case Op::vpack:
-    return Value{(a & 0xffffu) | b << 16, false};
+  case Op::vpack: return Value{(a & 0xffffu) | b << 16, false};
   case Op::v8pack:
     return Value{(a & 0xffu) | (a >> 8 & 0xff00u) | (b & 0xffu) << 16 | (b >> 16 & 0xffu) << 24, false};
   case Op::v10pack:
     return Value{(a & 0x3ffu) | (a >> 16 & 0x3ffu) << 10 | (b & 0x3ffu) << 20 | (b >> 16 & 3u) << 30, false};
-  case Op::mov:
-    return Value{a, false};
-  default:
-    return std::nullopt;
+  case Op::mov: return Value{a, false};
+  default: return std::nullopt;
   }
 }
 
@@ -268,7 +217,8 @@ Lanes Machine::evaluate(const Alu& a, const std::array<Lanes, 2>& sources, Mask&
     }
     if (!value) {
       // Rare conversions: any fixed function of the operands serves the comparison.
-      value = Value{static_cast<std::uint32_t>(hash(static_cast<std::uint64_t>(a.op), in[0].v[l], in[1].v[l])), false};
+      value = Value{
+          static_cast<std::uint32_t>(hash(static_cast<std::uint64_t>(a.op), in[0].v[l], in[1].v[l])), false};
     }
     r.v[l] = value->v;
     carry |= static_cast<Mask>(value->carry << l);
@@ -322,23 +272,17 @@ Lanes Machine::special(Op op, const std::array<Lanes, 2>& in) {
     rtop_.undef_low = rtop_.undef_high = in[0].undef() | in[1].undef();
     return r;
   case Op::umul24:
-    r = per_lane([&](unsigned l) { return (in[0].v[l] & 0xffffffu) * (in[1].v[l] & 0xffffffu) + (rtop_.v[l] << 24); });
+    r = per_lane(
+        [&](unsigned l) { return (in[0].v[l] & 0xffffffu) * (in[1].v[l] & 0xffffffu) + (rtop_.v[l] << 24); });
     r.undef_low = r.undef_high = rtop_.undef();
     return r;
-  case Op::eidx:
-    return per_lane([](unsigned l) { return l; });
-  case Op::tidx:
-    return per_lane([&](unsigned) { return static_cast<std::uint32_t>(hash(1) & 3); });
-  case Op::vfla:
-    return flag_value(a_, false);
-  case Op::vflna:
-    return flag_value(a_, true);
-  case Op::vflb:
-    return flag_value(b_, false);
-  case Op::vflnb:
-    return flag_value(b_, true);
-  case Op::msf:
-    return per_lane([&](unsigned l) { return msf_[l]; });
+  case Op::eidx: return per_lane([](unsigned l) { return l; });
+  case Op::tidx: return per_lane([&](unsigned) { return static_cast<std::uint32_t>(hash(1) & 3); });
+  case Op::vfla: return flag_value(a_, false);
+  case Op::vflna: return flag_value(a_, true);
+  case Op::vflb: return flag_value(b_, false);
+  case Op::vflnb: return flag_value(b_, true);
+  case Op::msf: return per_lane([&](unsigned l) { return msf_[l]; });
   case Op::ldvpmv_in:
   case Op::ldvpmd_in:
   case Op::ldvpmp:
@@ -349,8 +293,7 @@ Lanes Machine::special(Op op, const std::array<Lanes, 2>& in) {
   case Op::nop:
   case Op::tmuwt:
   case Op::vpmwt:
-  case Op::setmsf:
-    return in[0];
+  case Op::setmsf: return in[0];
   default: {
     Mask any = in[0].undef() | in[1].undef();
     if (has(op, cross_lane)) {
@@ -359,7 +302,8 @@ Lanes Machine::special(Op op, const std::array<Lanes, 2>& in) {
       for (unsigned l = 0; l < lane_count; ++l) {
         all = hash(all, in[0].v[l], in[1].v[l]);
       }
-      r = per_lane([&](unsigned l) { return static_cast<std::uint32_t>(hash(all, static_cast<unsigned>(op), l)); });
+      r = per_lane(
+          [&](unsigned l) { return static_cast<std::uint32_t>(hash(all, static_cast<unsigned>(op), l)); });
     } else {
       r = made_up(static_cast<std::uint64_t>(op) + 1000);
     }

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
+#include <unordered_map>
 
 namespace lanewise::v3d {
 
@@ -130,6 +132,7 @@ class Checker {
         }
       }
     }
+    find_flags();
     live_.resize(n);
     for (std::size_t b = 0; b < n; ++b) {
       for (std::uint32_t k = 0; k < names_.count(); ++k) {
@@ -140,6 +143,28 @@ class Checker {
       live_[b].push_back(names_.count()); // the spill base
     }
     base_ = b_.spill_base();
+  }
+
+  // Blocks that look at the flags they are entered with, or pass them on to such.
+  void find_flags() {
+    const std::size_t n = p_.blocks.size();
+    reads_flags_.assign(n, 0);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t b = n; b-- > 0;) {
+        bool live = flags_leave(b);
+        for (auto it = p_.blocks[b].insts.rbegin(); it != p_.blocks[b].insts.rend(); ++it) {
+          live = (live && it->alu.push == Push::none) || reads_flags_of(it->alu) ||
+                 (it->is_branch && it->branch.cond != BranchCond::always);
+        }
+        changed = changed || live != (reads_flags_[b] != 0);
+        reads_flags_[b] = live;
+      }
+    }
+  }
+
+  [[nodiscard]] bool flags_leave(std::size_t b) const {
+    return std::ranges::any_of(p_.blocks[b].succs, [&](std::uint32_t s) { return reads_flags_[s] != 0; });
   }
 
   // Payload stands in its own registers.
@@ -290,6 +315,36 @@ class Checker {
     return changed;
   }
 
+  // As multisets: equal nodes first, then what may stand for a value with undefined parts.
+  Expected<void> same_in_any_order(std::uint32_t b, const std::vector<Node>& x, const std::vector<Node>& y,
+                                   std::string_view unit) {
+    if (x.size() != y.size()) {
+      return bad(b, fmt::format("{} {} operations became {}", x.size(), unit, y.size()));
+    }
+    std::unordered_map<Node, unsigned> left;
+    for (const Node n : y) {
+      ++left[n];
+    }
+    std::vector<std::size_t> unmatched;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (const auto it = left.find(x[k]); it != left.end() && it->second != 0) {
+        --it->second;
+      } else {
+        unmatched.push_back(k);
+      }
+    }
+    for (const std::size_t k : unmatched) {
+      const auto it = std::ranges::find_if(
+          left, [&](const auto& e) { return e.second != 0 && x_.refines(x[k], e.first); });
+      if (it == left.end()) {
+        return bad(b, fmt::format("{} operation {} of the block reads another value ({})", unit, k,
+                                  x_.difference(x[k], y[k])));
+      }
+      --it->second;
+    }
+    return {};
+  }
+
   Expected<void> compare(std::uint32_t b) {
     const auto [r, o] = evaluate(b);
     if (!o.fault.empty() && r.fault.empty()) {
@@ -308,14 +363,21 @@ class Checker {
       }
       return {};
     };
-    if (auto c = same(r.tmu, o.tmu, "TMU"); !c) {
+    if (auto c = same(r.tmu_stores, o.tmu_stores, "TMU"); !c) {
       return c;
+    }
+    for (const auto& [x, y, unit] :
+         {std::tuple{&r.lookups, &o.lookups, "lookup"}, std::tuple{&r.vpm, &o.vpm, "VPM"}}) {
+      if (auto c = same_in_any_order(b, *x, *y, unit); !c) {
+        return c;
+      }
     }
     if (auto c = same(r.tlb, o.tlb, "tile buffer"); !c) {
       return c;
     }
-    if (auto c = same(r.vpm, o.vpm, "VPM"); !c) {
-      return c;
+    if (flags_leave(b) &&
+        !(x_.refines(r.state.flags_a, o.state.flags_a) && x_.refines(r.state.flags_b, o.state.flags_b))) {
+      return bad(b, "other flags leave the block");
     }
     return same(r.branches, o.branches, "branch");
   }
@@ -329,6 +391,7 @@ class Checker {
   std::size_t place_count_ = 70;
   std::vector<std::vector<std::uint32_t>> live_;
   std::vector<Places> places_;
+  std::vector<char> reads_flags_;
   Node base_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The symbolic checker: every operand reads the value that it read in the listing, on every path, in every lane
-// that matters. It knows nothing of how the allocation was found, only the two programs.
+// The symbolic checker: every operand reads the value that it read in the listing, on every path, in every
+// lane that matters. It knows nothing of how the allocation was found, only the two programs.
 #pragma once
 
 #include "v3d/qpu.hpp"

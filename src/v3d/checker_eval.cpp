@@ -148,8 +148,11 @@ Evaluator::Write Evaluator::compute(const Alu& a, Node uniform_node) {
     w.value = operation(k_alu, 900 + static_cast<std::uint64_t>(Op::vfpack), {w.value}, true);
   }
   if (has(a.op, vpm_store)) {
+    // Stores to one place keep their order; where the place is not known, all do.
+    const Node place = read(a.src[0].reg);
+    const std::size_t turn = x_.is_constant(place) ? stored_at_[place]++ : stores_;
     ++stores_;
-    out_.vpm.push_back(w.value);
+    out_.vpm.push_back(operation(k_effect, 600 + turn, {w.value}));
   }
   return w;
 }
@@ -224,9 +227,9 @@ void Evaluator::tmu_write(const Write& w, std::uint8_t address) {
   for (const auto& [where, n] : parameters_) {
     all.push_back(n);
   }
-  // Two equal requests are two requests: the number in the block tells them apart.
-  const Node request = operation(k_request, out_.tmu.size(), all);
-  out_.tmu.push_back(request);
+  // Equal lookups give equal results, unless the program may have written in between.
+  const Node request = operation(k_request, out_.tmu_stores.size(), all);
+  out_.lookups.push_back(request);
   for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(std::popcount(returned_)); ++k) {
     fifo_.push_back(operation(k_result, k, {request}));
   }
@@ -282,8 +285,9 @@ void Evaluator::general(const Write& w, Node) {
   for (const auto& [value, data] : data_) {
     all.push_back(value);
   }
-  const Node request = operation(k_request, out_.tmu.size() + (1u << 20), std::move(all));
-  out_.tmu.push_back(request);
+  const bool reads = data_.empty();
+  const Node request = operation(k_request, out_.tmu_stores.size() + (1u << 20), std::move(all));
+  (reads ? out_.lookups : out_.tmu_stores).push_back(request);
   // Operation and type of the configuration; without one a 32-bit regular access.
   std::uint32_t value = ~0u;
   if (has_config) {
@@ -372,6 +376,7 @@ Outcome Evaluator::run(std::uint32_t b, State entry) {
   out_ = {};
   block_ = b;
   varyings_ = stores_ = 0;
+  stored_at_.clear();
   parameters_.clear();
   configs_.clear();
   data_.clear();

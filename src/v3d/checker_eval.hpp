@@ -38,12 +38,13 @@ struct State {
 
 struct Outcome {
   State state;
-  std::vector<Node> tmu, tlb, vpm, branches; ///< effects in order, by unit
+  std::vector<Node> tmu_stores, tlb, branches; ///< effects in order, by unit
+  std::vector<Node> lookups, vpm; ///< effects in any order; lookups know how many stores are in front of them
   std::string fault;
 };
 
 class Evaluator {
-public:
+ public:
   Evaluator(Expressions& x, Gpu gpu, const Side& side) : x_(x), gpu_(gpu), side_(side) {}
 
   /// Evaluates block b from the state.
@@ -51,7 +52,7 @@ public:
   /// The address of slot 0 in this thread's lanes.
   [[nodiscard]] Node spill_base();
 
-private:
+ private:
   struct Write {
     const Alu* alu = nullptr;
     Node value = 0, flags = 0;
@@ -69,7 +70,8 @@ private:
   [[nodiscard]] Node read(const Reg& r);
   void assign(const Reg& r, Node n);
   [[nodiscard]] Node uniform(std::uint32_t u);
-  [[nodiscard]] Node operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands, bool pure = false);
+  [[nodiscard]] Node operation(std::uint64_t kind, std::uint64_t detail, std::vector<Node> operands,
+                               bool pure = false);
 
   Expressions& x_;
   Gpu gpu_;
@@ -77,6 +79,7 @@ private:
   State s_;
   Outcome out_;
   std::uint32_t block_ = 0, varyings_ = 0, stores_ = 0;
+  std::map<Node, std::size_t> stored_at_;
   std::vector<std::pair<std::uint8_t, Node>> parameters_;
   std::vector<Node> configs_;
   std::vector<std::pair<Node, Write>> data_;

@@ -46,7 +46,7 @@ void merge(std::vector<Segment>& a, const std::vector<Segment>& b) {
 }
 
 class Coloring {
-public:
+ public:
   Coloring(const Program& p, const ColorOptions& o)
       : p_(p), o_(o), l_(analyse_liveness(p)), segments_(live_segments(p, l_)), parent_(p.temp_count) {
     std::iota(parent_.begin(), parent_.end(), 0);
@@ -68,7 +68,7 @@ public:
     return r;
   }
 
-private:
+ private:
   std::uint32_t find(std::uint32_t t) {
     while (parent_[t] != t) {
       t = parent_[t] = parent_[parent_[t]];
@@ -243,7 +243,8 @@ private:
       return rf(partner_[t]);
     }
     if (free_acc != 0) {
-      const std::uint32_t length = segments_[t].empty() ? 0 : segments_[t].back().end - segments_[t].front().begin;
+      const std::uint32_t length =
+          segments_[t].empty() ? 0 : segments_[t].back().end - segments_[t].front().begin;
       if (length <= o_.short_range || std::popcount(free) < 5) {
         if ((free_acc & 0x20) != 0) {
           return acc(5);

@@ -64,7 +64,7 @@ std::vector<Operation> find_operations(const Program& p, const std::vector<Inst>
 
 // A temporary with one definition in the program may be read later and written earlier than it stands.
 class Compactor {
-public:
+ public:
   explicit Compactor(Program& p) : p_(p), definitions_(p.temp_count) {
     for (const Block& b : p.blocks) {
       for (const Inst& i : b.insts) {
@@ -84,12 +84,13 @@ public:
     }
   }
 
-private:
+ private:
   bool is_free(const Inst& i) const {
     bool ok = i.alu.cond == Cond::none && !writes_flags(i.alu);
     for (unsigned s = 0; s < source_count(i.alu); ++s) {
       const Reg& r = i.alu.src[s].reg;
-      ok = ok && (r.kind != Reg::temp || definitions_[r.index] == 1) && r.kind != Reg::rf && r.kind != Reg::acc;
+      ok = ok && (r.kind != Reg::temp || definitions_[r.index] == 1) && r.kind != Reg::rf &&
+           r.kind != Reg::acc;
     }
     return ok && (i.sig_dst.kind != Reg::temp || definitions_[i.sig_dst.index] == 1);
   }

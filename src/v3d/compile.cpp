@@ -47,7 +47,8 @@ Expected<Compiled> compile(const Shader& shader, const AllocateOptions& options)
     return in_shader(shader, q.error());
   }
   c.code = std::move(*q);
-  c.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  c.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   c.figures = measure(c.code);
   c.figures.max_temps = c.allocation.max_temps;
   c.figures.spills = c.allocation.spills.spills;
@@ -57,12 +58,15 @@ Expected<Compiled> compile(const Shader& shader, const AllocateOptions& options)
 }
 
 Expected<void> verify(const Shader& shader, const Compiled& c, unsigned seeds) {
-  const auto bad = [&](std::string what) { return in_shader(shader, Error{ErrorKind::check, std::move(what), {}, {}}); };
+  const auto bad = [&](std::string what) {
+    return in_shader(shader, Error{ErrorKind::check, std::move(what), {}, {}});
+  };
   const auto listing = parse_vir(shader.listings[c.allocation.listing].vir, shader.gpu, shader.stage, 4);
   if (!listing) {
     return in_shader(shader, listing.error());
   }
-  for (const auto& r : {check_allocation(*listing, c.allocation.program), check_words(*listing, c.code), validate(c.code)}) {
+  for (const auto& r :
+       {check_allocation(*listing, c.allocation.program), check_words(*listing, c.code), validate(c.code)}) {
     if (!r) {
       return in_shader(shader, r.error());
     }

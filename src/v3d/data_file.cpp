@@ -58,7 +58,8 @@ Expected<std::string> read_text_file(const std::string& path) {
   if (data.size() > limits::max_file_bytes) {
     return fail(ErrorKind::limit, "the file is larger than max_file_bytes", path);
   }
-  return data.starts_with("\x28\xb5\x2f\xfd") ? decompress(data, path) : Expected<std::string>(std::move(data));
+  return data.starts_with("\x28\xb5\x2f\xfd") ? decompress(data, path)
+                                              : Expected<std::string>(std::move(data));
 }
 
 } // namespace lanewise::v3d

@@ -17,9 +17,22 @@ struct Access {
 };
 
 class Builder {
-public:
-  Builder(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temps) : gpu_(gpu), insts_(insts) {
+ public:
+  Builder(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temps, const Relaxed& relaxed)
+      : gpu_(gpu), insts_(insts) {
     names_.temps = temps;
+    const auto ignore = [&](bool is_relaxed, Resource r) {
+      if (is_relaxed) {
+        ignored_.push_back(names_.count() + r);
+      }
+    };
+    ignore(relaxed.flags, flags);
+    ignore(relaxed.rtop, rtop);
+    ignore(relaxed.tmu, tmu);
+    stores_commute_ = relaxed.vpm_stores;
+    if (relaxed.coefficient) {
+      ignored_.push_back(names_.of(implicit_reg(gpu)));
+    }
     const std::size_t n = names_.count() + resource_count;
     writer_.assign(n, no_index);
     readers_.resize(n);
@@ -31,6 +44,10 @@ public:
     for (std::uint32_t n = 0; n < insts_.size(); ++n) {
       accesses_.clear();
       collect(insts_[n]);
+      if (!ignored_.empty()) {
+        std::erase_if(accesses_,
+                      [&](const Access& a) { return std::ranges::find(ignored_, a.name) != ignored_.end(); });
+      }
       // Reads first: an instruction's own write does not order its reads.
       for (const Access& a : accesses_) {
         if (!a.writes) {
@@ -51,7 +68,7 @@ public:
     return std::move(graph_);
   }
 
-private:
+ private:
   void collect(const Inst& i) {
     for_uses(names_, i, [&](std::uint32_t u) { accesses_.push_back({u, false}); });
     for (const Definition& d : definitions(gpu_, names_, i)) {
@@ -74,6 +91,7 @@ private:
     if (has(a.op, writes_rtop)) {
       touch(rtop, true);
     }
+    // Inputs and outputs lie in one space: loads keep in front of stores.
     if (has(a.op, vpm_load)) {
       touch(vpm, false);
     }
@@ -133,7 +151,25 @@ private:
     return has(from.alu.op, sfu) ? sfu_latency : std::uint8_t{1};
   }
 
+  // Loads, then stores in any order: all loads so far before a store, all stores so far before a load.
+  bool commuting(std::uint32_t n, std::uint32_t name, bool writes) {
+    if (!stores_commute_ || name != names_.count() + vpm || has(insts_[n].alu.op, vpm_wait)) {
+      return false;
+    }
+    for (const std::uint32_t m : writes ? readers_[name] : stores_) {
+      add(m, n, Dependence::output, 1, 1);
+    }
+    if (writer_[name] != no_index) {
+      add(writer_[name], n, Dependence::output, 1, 1);
+    }
+    (writes ? stores_ : readers_[name]).push_back(n);
+    return true;
+  }
+
   void read(std::uint32_t n, std::uint32_t name) {
+    if (commuting(n, name, false)) {
+      return;
+    }
     if (writer_[name] != no_index) {
       const std::uint32_t w = writer_[name];
       const std::uint8_t least = is_coefficient(w, name) ? 2 : 1;
@@ -143,6 +179,15 @@ private:
   }
 
   void write(std::uint32_t n, std::uint32_t name) {
+    if (commuting(n, name, true)) {
+      return;
+    }
+    if (stores_commute_ && name == names_.count() + vpm) {
+      for (const std::uint32_t m : stores_) {
+        add(m, n, Dependence::output, 1, 1);
+      }
+      stores_.clear();
+    }
     for (const std::uint32_t r : readers_[name]) {
       add(r, n, Dependence::reuse, 0, 0);
     }
@@ -162,7 +207,8 @@ private:
     writer_[name] = n;
   }
 
-  void add(std::uint32_t from, std::uint32_t to, Dependence kind, std::uint8_t latency, std::uint8_t at_least) {
+  void add(std::uint32_t from, std::uint32_t to, Dependence kind, std::uint8_t latency,
+           std::uint8_t at_least) {
     if (from == to) {
       return;
     }
@@ -185,13 +231,16 @@ private:
   std::vector<std::uint32_t> writer_;
   std::vector<std::vector<std::uint32_t>> readers_;
   std::vector<Access> accesses_;
+  std::vector<std::uint32_t> ignored_, stores_;
+  bool stores_commute_ = false;
   DependenceGraph graph_;
 };
 
 } // namespace
 
-DependenceGraph build_dependences(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temp_count) {
-  return Builder(gpu, insts, temp_count).run();
+DependenceGraph build_dependences(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temp_count,
+                                  const Relaxed& relaxed) {
+  return Builder(gpu, insts, temp_count, relaxed).run();
 }
 
 } // namespace lanewise::v3d

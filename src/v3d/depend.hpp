@@ -1,5 +1,5 @@
-// Which instructions of a block must keep their order: the one graph that both the reordering before allocation
-// and the scheduling into words after it obey.
+// Which instructions of a block must keep their order: the one graph that both the reordering before
+// allocation and the scheduling into words after it obey.
 #pragma once
 
 #include "v3d/liveness.hpp"
@@ -9,9 +9,9 @@
 namespace lanewise::v3d {
 
 enum class Dependence : std::uint8_t {
-  result,  ///< the second reads what the first wrote: at least one word later
-  output,  ///< both write it: at least one word later
-  reuse,   ///< the second overwrites what the first reads: the same word will do
+  result, ///< the second reads what the first wrote: at least one word later
+  output, ///< both write it: at least one word later
+  reuse,  ///< the second overwrites what the first reads: the same word will do
 };
 
 struct Edge {
@@ -26,7 +26,14 @@ struct DependenceGraph {
   std::vector<std::uint32_t> pred_count;
 };
 
+/// Resources whose users keep their places by other means (see bundle.hpp): no edges for them.
+struct Relaxed {
+  bool flags = false, rtop = false, tmu = false, coefficient = false;
+  bool vpm_stores = false; ///< stores keep behind loads, but not behind each other
+};
+
 /// Growth: linear in instructions times operands. The last instruction, if a branch, depends on all others.
-[[nodiscard]] DependenceGraph build_dependences(Gpu gpu, const std::vector<Inst>& insts, std::uint32_t temp_count);
+[[nodiscard]] DependenceGraph build_dependences(Gpu gpu, const std::vector<Inst>& insts,
+                                                std::uint32_t temp_count, const Relaxed& relaxed = {});
 
 } // namespace lanewise::v3d

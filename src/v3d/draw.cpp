@@ -44,8 +44,9 @@ std::string draw(const std::vector<Band>& list, unsigned top, std::string_view c
     const auto y = top + static_cast<unsigned>(k) * row;
     s += fmt::format("<text x=\"2\" y=\"{}\">{}</text>", y + row - 1, list[k].label);
     for (const Segment& g : list[k].segments) {
-      s += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>", left + g.begin * column, y,
-                       std::max(1u, (g.end - g.begin) * column - 1), row - 1, colour);
+      s += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>",
+                       left + g.begin * column, y, std::max(1u, (g.end - g.begin) * column - 1), row - 1,
+                       colour);
     }
     s += '\n';
   }
@@ -58,13 +59,16 @@ std::string draw_allocation(const Program& listing, const Allocation& a, std::ui
   const auto before = bands(listing, first), after = bands(a.program, first);
   const unsigned top_before = 20, top_after = top_before + static_cast<unsigned>(before.size()) * row + 30;
   const unsigned height = top_after + static_cast<unsigned>(after.size()) * row + 10;
-  std::string s = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
-                              "font-size=\"5\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-                              left + most * column + 10, height);
-  s += fmt::format("<text x=\"2\" y=\"12\" font-size=\"10\">live ranges in the listing: {} temporaries</text>\n", before.size());
+  std::string s = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
+      "font-size=\"5\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      left + most * column + 10, height);
+  s += fmt::format(
+      "<text x=\"2\" y=\"12\" font-size=\"10\">live ranges in the listing: {} temporaries</text>\n",
+      before.size());
   s += draw(before, top_before, "#4878a8");
-  s += fmt::format("<text x=\"2\" y=\"{}\" font-size=\"10\">registers at {} threads ({})</text>\n", top_after - 8, a.threads,
-                   a.strategy);
+  s += fmt::format("<text x=\"2\" y=\"{}\" font-size=\"10\">registers at {} threads ({})</text>\n",
+                   top_after - 8, a.threads, a.strategy);
   s += draw(after, top_after, "#58985a");
   // Stores and fills, as strokes through the lower picture.
   std::uint32_t position = 0;

@@ -7,7 +7,8 @@ namespace lanewise::v3d {
 namespace {
 
 Expected<void> step(Machine& m, const Program& p, const Inst& i) {
-  constexpr std::uint32_t supported = sig::thrsw | sig::ldunif | sig::ldunifrf | sig::ldtmu | sig::ldvary | sig::wrtmuc;
+  constexpr std::uint32_t supported =
+      sig::thrsw | sig::ldunif | sig::ldunifrf | sig::ldtmu | sig::ldvary | sig::wrtmuc;
   if ((i.sigs & ~supported) != 0) {
     return fail(ErrorKind::unsupported, "the interpreter does not run this signal", to_text(p, i));
   }

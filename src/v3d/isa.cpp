@@ -26,7 +26,7 @@ constexpr std::uint8_t v71 = 2;
 constexpr std::uint8_t both = 3;
 
 constexpr Encoding encoding_table[] = {
-#define V3D_ENC(unit, gpu, op, form, opcode, selector)                                                                 \
+#define V3D_ENC(unit, gpu, op, form, opcode, selector)                                                       \
   Encoding{Unit::unit, gpu, Op::op, Form::form, opcode, selector},
 #include "v3d/isa.def"
 };
@@ -75,12 +75,14 @@ constexpr std::array<SignalRow, 32> signal_table = {{
 
 constexpr std::array<std::string_view, 64> magic_table = [] {
   std::array<std::string_view, 64> t{};
-  constexpr std::string_view low[] = {"r0",   "r1",    "r2",    "r3",  "r4",   "r5",   "-",     "tlb",   "tlbu",
-                                      "unifa", "tmul", "tmud",  "tmua", "tmuau", "vpm", "vpmu", "sync",  "syncu",
-                                      "syncb", "recip", "rsqrt", "exp", "log",  "sin",  "rsqrt2"};
+  constexpr std::string_view low[] = {"r0",  "r1",   "r2",    "r3",    "r4",    "r5",    "-",
+                                      "tlb", "tlbu", "unifa", "tmul",  "tmud",  "tmua",  "tmuau",
+                                      "vpm", "vpmu", "sync",  "syncu", "syncb", "recip", "rsqrt",
+                                      "exp", "log",  "sin",   "rsqrt2"};
   std::ranges::copy(low, t.begin());
-  constexpr std::string_view high[] = {"tmuc",   "tmus",   "tmut",  "tmur",    "tmui",  "tmub",   "tmudref", "tmuoff",
-                                       "tmuscm", "tmusf",  "tmuslod", "tmuhs", "tmuhscm", "tmuhsf", "tmuhslod"};
+  constexpr std::string_view high[] = {"tmuc",    "tmus",    "tmut",    "tmur",   "tmui",
+                                       "tmub",    "tmudref", "tmuoff",  "tmuscm", "tmusf",
+                                       "tmuslod", "tmuhs",   "tmuhscm", "tmuhsf", "tmuhslod"};
   std::ranges::copy(high, t.begin() + magic::tmuc);
   t[magic::rep] = "rep";
   return t;
@@ -105,7 +107,8 @@ std::optional<Op> find_op(std::string_view name) {
 }
 
 bool is_thread_constant(Op op) {
-  constexpr std::array constants{Op::tidx, Op::eidx, Op::fxcd, Op::xcd, Op::fycd, Op::ycd, Op::iid, Op::sampid};
+  constexpr std::array constants{Op::tidx, Op::eidx, Op::fxcd, Op::xcd,
+                                 Op::fycd, Op::ycd,  Op::iid,  Op::sampid};
   return std::ranges::find(constants, op) != constants.end();
 }
 
@@ -150,13 +153,15 @@ std::string_view text(Pack p) {
 }
 
 std::string_view text(Unpack u) {
-  static constexpr std::array<std::string_view, 15> names = {"",    ".abs", ".l",  ".h",   ".sat", ".nsat", ".max0", ".ff",
-                                                             ".ll", ".hh",  ".swp", ".ul", ".uh",  ".il",   ".ih"};
+  static constexpr std::array<std::string_view, 15> names = {"",      ".abs",  ".l",  ".h",  ".sat",
+                                                             ".nsat", ".max0", ".ff", ".ll", ".hh",
+                                                             ".swp",  ".ul",   ".uh", ".il", ".ih"};
   return name_of(names, u);
 }
 
 std::string_view text(BranchCond c) {
-  static constexpr std::array<std::string_view, 8> names = {"", "", ".a0", ".na0", ".alla", ".anyna", ".anya", ".allna"};
+  static constexpr std::array<std::string_view, 8> names = {"",      "",       ".a0",   ".na0",
+                                                            ".alla", ".anyna", ".anya", ".allna"};
   return name_of(names, c);
 }
 
@@ -182,7 +187,8 @@ bool is_tmu_write(std::uint8_t a) {
 }
 
 bool is_tmu_trigger(std::uint8_t a) {
-  return a == magic::tmua || a == magic::tmuau || a == magic::tmus || (a >= magic::tmuscm && a <= magic::tmuhslod);
+  return a == magic::tmua || a == magic::tmuau || a == magic::tmus ||
+         (a >= magic::tmuscm && a <= magic::tmuhslod);
 }
 
 bool takes_uniform(std::uint8_t a) {

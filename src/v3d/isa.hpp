@@ -50,7 +50,8 @@ struct OpInfo {
 [[nodiscard]] std::optional<Op> find_op(std::string_view name);
 [[nodiscard]] inline bool has(Op op, OpProperty p) { return (info(op).properties & p) != 0; }
 
-/// Takes no operand and gives the same in a thread wherever it stands: coordinates, instance, sample and lane numbers.
+/// Takes no operand and gives the same in a thread wherever it stands: coordinates, instance, sample and lane
+/// numbers.
 [[nodiscard]] bool is_thread_constant(Op op);
 
 enum class Unit : std::uint8_t { add, mul };
@@ -92,13 +93,37 @@ struct Encoding {
 enum class Cond : std::uint8_t { none, ifa, ifb, ifna, ifnb };
 enum class Push : std::uint8_t { none, pushz, pushn, pushc };
 enum class Update : std::uint8_t {
-  none, andz, andnz, nornz, norz, andn, andnn, nornn, norn, andc, andnc, nornc, norc
+  none,
+  andz,
+  andnz,
+  nornz,
+  norz,
+  andn,
+  andnn,
+  nornn,
+  norn,
+  andc,
+  andnc,
+  nornc,
+  norc
 };
 enum class Pack : std::uint8_t { none, l, h };
 enum class Unpack : std::uint8_t {
-  none, abs, l, h, sat, nsat, max0,       // float
-  ff, ll, hh, swp,                        // f16 pairs
-  ul, uh, il, ih                          // integer halves
+  none,
+  abs,
+  l,
+  h,
+  sat,
+  nsat,
+  max0, // float
+  ff,
+  ll,
+  hh,
+  swp, // f16 pairs
+  ul,
+  uh,
+  il,
+  ih // integer halves
 };
 
 [[nodiscard]] std::string_view text(Cond c);
@@ -172,8 +197,8 @@ struct Alu {
 /// Signals, as a set of bits.
 namespace sig {
 inline constexpr std::uint32_t thrsw = 1, ldunif = 2, ldunifa = 4, ldunifrf = 8, ldunifarf = 16, ldtmu = 32,
-                               ldvary = 64, ldtlb = 128, ldtlbu = 256, wrtmuc = 512, ucb = 1024, rotate = 2048,
-                               imm_a = 4096, imm_b = 8192, imm_c = 16384, imm_d = 32768;
+                               ldvary = 64, ldtlb = 128, ldtlbu = 256, wrtmuc = 512, ucb = 1024,
+                               rotate = 2048, imm_a = 4096, imm_b = 8192, imm_c = 16384, imm_d = 32768;
 inline constexpr std::uint32_t imms = imm_a | imm_b | imm_c | imm_d;
 /// Signals whose destination takes the place of the condition field.
 inline constexpr std::uint32_t addressed = ldunifrf | ldunifarf | ldtmu | ldvary | ldtlb | ldtlbu;
@@ -183,7 +208,15 @@ inline constexpr std::uint32_t addressed = ldunifrf | ldunifarf | ldtmu | ldvary
 [[nodiscard]] std::optional<std::uint8_t> signal_code(Gpu gpu, std::uint32_t set);
 [[nodiscard]] std::optional<std::uint32_t> signal_set(Gpu gpu, std::uint8_t code);
 
-enum class BranchCond : std::uint8_t { always = 0, a0 = 2, na0 = 3, alla = 4, anyna = 5, anya = 6, allna = 7 };
+enum class BranchCond : std::uint8_t {
+  always = 0,
+  a0 = 2,
+  na0 = 3,
+  alla = 4,
+  anyna = 5,
+  anya = 6,
+  allna = 7
+};
 enum class Msfign : std::uint8_t { none, pixel, quad };
 enum class BranchDest : std::uint8_t { absolute, relative, link, regfile };
 

@@ -8,7 +8,7 @@ namespace lanewise::v3d {
 namespace {
 
 class Bits {
-public:
+ public:
   explicit Bits(std::size_t n = 0) : words_((n + 63) / 64) {}
   [[nodiscard]] bool test(std::size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
   void set(std::size_t i) { words_[i / 64] |= 1ull << (i % 64); }
@@ -31,7 +31,8 @@ public:
     }
     return changed;
   }
-  template <class F> void each(F&& f) const {
+  template <class F>
+  void each(F&& f) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       for (std::uint64_t w = words_[i]; w != 0; w &= w - 1) {
         f(i * 64 + static_cast<std::size_t>(std::countr_zero(w)));
@@ -39,7 +40,7 @@ public:
     }
   }
 
-private:
+ private:
   std::vector<std::uint64_t> words_;
 };
 
@@ -52,14 +53,10 @@ struct LaneState {
 
 std::uint8_t lanes_of(Cond c) {
   switch (c) {
-  case Cond::none:
-    return 3;
-  case Cond::ifa:
-    return 1;
-  case Cond::ifna:
-    return 2;
-  default:
-    return 0;
+  case Cond::none: return 3;
+  case Cond::ifa: return 1;
+  case Cond::ifna: return 2;
+  default: return 0;
   }
 }
 
@@ -68,7 +65,7 @@ struct BlockSummary {
 };
 
 class Analysis {
-public:
+ public:
   explicit Analysis(const Program& p) : p_(p) {
     l_.names.temps = p.temp_count;
     const std::size_t n = l_.names.count();
@@ -92,7 +89,7 @@ public:
     return std::move(l_);
   }
 
-private:
+ private:
   void touch(std::uint32_t name, std::uint32_t b) {
     is_global_[name] = is_global_[name] || (last_block_[name] != no_index && last_block_[name] != b);
     last_block_[name] = b;
@@ -106,7 +103,8 @@ private:
     BlockSummary& s = summaries_[b];
     for (std::size_t n = 0; n < block.insts.size(); ++n) {
       const Inst& i = block.insts[n];
-      // A conditional operation without flags of its own and without neighbours needs its condition's lanes only.
+      // A conditional operation without flags of its own and without neighbours needs its condition's lanes
+      // only.
       const bool lane_local = !writes_flags(i.alu) && !has(i.alu.op, cross_lane) && !has(i.alu.op, sfu);
       const std::uint8_t needed = lane_local && lanes_of(i.alu.cond) != 0 ? lanes_of(i.alu.cond) : 3;
       for (unsigned k = 0; k < source_count(i.alu); ++k) {
@@ -133,7 +131,8 @@ private:
             state = {version_, 0};
           }
           state.lanes |= lanes_of(i.alu.cond);
-          // The second of a pair on the same flags completes the value, but does not end what the first wrote.
+          // The second of a pair on the same flags completes the value, but does not end what the first
+          // wrote.
           if (state.lanes == 3 && full_[d.name] != b) {
             full_[d.name] = b;
             s.killed.push_back(d.name);
@@ -166,7 +165,7 @@ private:
       }
     }
     const std::size_t count = p_.blocks.size(), g = globals.size();
-    const auto make = [&](std::vector<std::uint32_t> BlockSummary::*list) {
+    const auto make = [&](std::vector<std::uint32_t> BlockSummary::* list) {
       std::vector<Bits> sets(count, Bits(g));
       for (std::size_t b = 0; b < count; ++b) {
         for (const std::uint32_t n : summaries_[b].*list) {

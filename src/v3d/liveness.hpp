@@ -1,8 +1,8 @@
 // Which temporaries and fixed registers hold a value that is still needed, exactly, with holes.
 //
-// Gaps: the places between instructions. Gap p lies behind the instruction with position p; every block has one
-// more gap in front of its first instruction. A value occupies the gaps from its definition to before its last
-// use, so a use and a definition in one instruction may share a register.
+// Gaps: the places between instructions. Gap p lies behind the instruction with position p; every block has
+// one more gap in front of its first instruction. A value occupies the gaps from its definition to before its
+// last use, so a use and a definition in one instruction may share a register.
 #pragma once
 
 #include "v3d/vir.hpp"
@@ -18,14 +18,10 @@ struct Names {
   [[nodiscard]] std::uint32_t count() const { return temps + 64 + 6; }
   [[nodiscard]] std::uint32_t of(const Reg& r) const {
     switch (r.kind) {
-    case Reg::temp:
-      return r.index;
-    case Reg::rf:
-      return temps + r.index;
-    case Reg::acc:
-      return temps + 64 + r.index;
-    default:
-      return no_index;
+    case Reg::temp: return r.index;
+    case Reg::rf: return temps + r.index;
+    case Reg::acc: return temps + 64 + r.index;
+    default: return no_index;
     }
   }
   [[nodiscard]] bool is_temp(std::uint32_t name) const { return name < temps; }
@@ -52,7 +48,8 @@ struct Definitions {
 [[nodiscard]] Definitions definitions(Gpu gpu, const Names& names, const Inst& i);
 
 /// Calls f(name) for each register or temporary that the instruction reads as a source.
-template <class F> void for_uses(const Names& names, const Inst& i, F&& f) {
+template <class F>
+void for_uses(const Names& names, const Inst& i, F&& f) {
   for (unsigned s = 0; s < source_count(i.alu); ++s) {
     const std::uint32_t n = names.of(i.alu.src[s].reg);
     if (n != no_index) {
@@ -63,8 +60,8 @@ template <class F> void for_uses(const Names& names, const Inst& i, F&& f) {
 
 /// Per instruction: what the lanes' conditions make of its definitions and uses (see liveness.cpp).
 struct LaneFacts {
-  bool kills = true;          ///< the ALU definition covers every lane that anyone reads from here on
-  std::uint8_t covered = 0;   ///< bit s: source s reads only lanes defined in this block under the same flags
+  bool kills = true;        ///< the ALU definition covers every lane that anyone reads from here on
+  std::uint8_t covered = 0; ///< bit s: source s reads only lanes defined in this block under the same flags
 };
 
 struct Liveness {
@@ -87,7 +84,7 @@ struct Segment {
 [[nodiscard]] std::vector<std::vector<Segment>> live_segments(const Program& p, const Liveness& l);
 
 /// Temporaries and fixed registers occupied in each gap.
-[[nodiscard]] std::vector<std::uint32_t> pressure(const Liveness& l, const std::vector<std::vector<Segment>>& segments);
-
+[[nodiscard]] std::vector<std::uint32_t> pressure(const Liveness& l,
+                                                  const std::vector<std::vector<Segment>>& segments);
 
 } // namespace lanewise::v3d

@@ -35,7 +35,8 @@ Lanes undefined() {
   return l;
 }
 
-Machine::Machine(Gpu gpu, const std::vector<Uniform>& uniforms, const RunOptions& options, std::uint32_t temps)
+Machine::Machine(Gpu gpu, const std::vector<Uniform>& uniforms, const RunOptions& options,
+                 std::uint32_t temps)
     : gpu_(gpu), uniforms_(uniforms), options_(options), temps_(temps, undefined()) {
   rf_.fill(undefined());
   acc_.fill(undefined());
@@ -81,35 +82,24 @@ std::uint32_t Machine::uniform_value(std::uint32_t uniform) const {
 
 Lanes Machine::read(const Reg& r) const {
   switch (r.kind) {
-  case Reg::temp:
-    return temps_[r.index];
-  case Reg::rf:
-    return rf_[r.index];
-  case Reg::acc:
-    return acc_[r.index];
+  case Reg::temp: return temps_[r.index];
+  case Reg::rf: return rf_[r.index];
+  case Reg::acc: return acc_[r.index];
   case Reg::imm: {
     Lanes l;
     l.v.fill(small_immediate(r.index));
     return l;
   }
-  default:
-    return undefined(); // an operand that nobody looks at
+  default: return undefined(); // an operand that nobody looks at
   }
 }
 
 void Machine::write(const Reg& r, const Lanes& v) {
   switch (r.kind) {
-  case Reg::temp:
-    temps_[r.index] = v;
-    break;
-  case Reg::rf:
-    rf_[r.index] = v;
-    break;
-  case Reg::acc:
-    acc_[r.index] = v;
-    break;
-  default:
-    break;
+  case Reg::temp: temps_[r.index] = v; break;
+  case Reg::rf: rf_[r.index] = v; break;
+  case Reg::acc: acc_[r.index] = v; break;
+  default: break;
   }
 }
 
@@ -135,7 +125,8 @@ Machine::Pending Machine::compute(const Alu& a, std::uint32_t uniform) {
   }
   if (has(a.op, vpm_store)) {
     ++vpm_stores_;
-    trace.effects.push_back({EffectKind::vpm_store, {static_cast<std::uint32_t>(a.op)}, {in[0], in[1]}, all_lanes});
+    trace.effects.push_back(
+        {EffectKind::vpm_store, {static_cast<std::uint32_t>(a.op)}, {in[0], in[1]}, all_lanes});
   }
   return p;
 }
@@ -190,10 +181,12 @@ void Machine::apply(const Pending& p) {
     }
   }
   if (a.pack != Pack::h) {
-    d.undef_low = static_cast<Mask>((d.undef_low & ~p.enabled) | (p.value.undef_low & p.enabled) | p.enabled_undef);
+    d.undef_low =
+        static_cast<Mask>((d.undef_low & ~p.enabled) | (p.value.undef_low & p.enabled) | p.enabled_undef);
   }
   if (a.pack != Pack::l) {
-    d.undef_high = static_cast<Mask>((d.undef_high & ~p.enabled) | (p.value.undef_high & p.enabled) | p.enabled_undef);
+    d.undef_high =
+        static_cast<Mask>((d.undef_high & ~p.enabled) | (p.value.undef_high & p.enabled) | p.enabled_undef);
   }
   write(a.dst, d);
 }
@@ -296,7 +289,8 @@ void Machine::general(std::uint32_t config) {
       if ((address.enabled >> l & 1) != 0) {
         // A lane whose data was not written under the same condition would store what the FIFO held.
         const bool bad = (data[w].enabled >> l & 1) == 0 || (data[w].enabled_undef >> l & 1) != 0;
-        const unsigned halves = (data[w].value.undef_low >> l & 1u) | (data[w].value.undef_high >> l & 1u) << 1;
+        const unsigned halves = (data[w].value.undef_low >> l & 1u) | (data[w].value.undef_high >> l & 1u)
+                                                                          << 1;
         memory_[address.value.v[l] + 4 * w] = data[w].value.v[l];
         memory_undef_[address.value.v[l] + 4 * w] = static_cast<std::uint8_t>(bad ? 3 : halves);
       }
@@ -365,26 +359,13 @@ std::optional<bool> Machine::branch(const Branch& b) {
     const Mask set = a_.bits & live;
     const Mask clear = static_cast<Mask>(~a_.bits) & live;
     switch (b.cond) {
-    case BranchCond::a0:
-      taken = (a_.bits & 1) != 0;
-      break;
-    case BranchCond::na0:
-      taken = (a_.bits & 1) == 0;
-      break;
-    case BranchCond::alla:
-      taken = clear == 0;
-      break;
-    case BranchCond::anyna:
-      taken = clear != 0;
-      break;
-    case BranchCond::anya:
-      taken = set != 0;
-      break;
-    case BranchCond::allna:
-      taken = set == 0;
-      break;
-    default:
-      break;
+    case BranchCond::a0: taken = (a_.bits & 1) != 0; break;
+    case BranchCond::na0: taken = (a_.bits & 1) == 0; break;
+    case BranchCond::alla: taken = clear == 0; break;
+    case BranchCond::anyna: taken = clear != 0; break;
+    case BranchCond::anya: taken = set != 0; break;
+    case BranchCond::allna: taken = set == 0; break;
+    default: break;
     }
   }
   const std::size_t n = trace.unsure.size();
@@ -411,15 +392,11 @@ namespace {
 unsigned channel(EffectKind k) {
   switch (k) {
   case EffectKind::tmu:
-  case EffectKind::tmu_store:
-    return 0;
+  case EffectKind::tmu_store: return 0;
   case EffectKind::tlb:
-  case EffectKind::msf:
-    return 1;
-  case EffectKind::vpm_store:
-    return 2;
-  default:
-    return 3;
+  case EffectKind::msf: return 1;
+  case EffectKind::vpm_store: return 2;
+  default: return 3;
   }
 }
 
@@ -447,6 +424,37 @@ std::string compare(const Effect& r, const Effect& o) {
   return {};
 }
 
+std::vector<const Effect*> of_channel(const Trace& t, unsigned c) {
+  std::vector<const Effect*> r;
+  for (const Effect& e : t.effects) {
+    if (channel(e.kind) == c) {
+      r.push_back(&e);
+    }
+  }
+  return r;
+}
+
+// Lookups do not see each other, and VPM stores go to different places: they may come in any order up to the
+// next effect of the channel that is none of these.
+bool commutes(EffectKind k) { return k == EffectKind::tmu || k == EffectKind::vpm_store; }
+
+std::size_t find_partner(const Effect& e, std::size_t n, const std::vector<const Effect*>& b,
+                         const std::vector<char>& taken) {
+  std::size_t first = n, end = n;
+  while (first > 0 && commutes(b[first - 1]->kind)) {
+    --first;
+  }
+  while (end < b.size() && commutes(b[end]->kind)) {
+    ++end;
+  }
+  for (std::size_t k = first; k < end; ++k) {
+    if (taken[k] == 0 && compare(e, *b[k]).empty()) {
+      return k;
+    }
+  }
+  return b.size();
+}
+
 } // namespace
 
 std::string compare(const Trace& reference, const Trace& other) {
@@ -454,23 +462,28 @@ std::string compare(const Trace& reference, const Trace& other) {
     return other.faults.front();
   }
   for (unsigned c = 0; c < 4; ++c) {
-    const auto next = [&](const Trace& t, std::size_t at) {
-      while (at < t.effects.size() && channel(t.effects[at].kind) != c) {
-        ++at;
-      }
-      return at;
-    };
-    std::size_t r = next(reference, 0), o = next(other, 0);
-    for (; r < reference.effects.size() && o < other.effects.size();
-         r = next(reference, r + 1), o = next(other, o + 1)) {
-      const std::string difference = compare(reference.effects[r], other.effects[o]);
-      if (!difference.empty()) {
-        return fmt::format("effect {} (kind {}): {}", r, static_cast<int>(reference.effects[r].kind), difference);
-      }
+    const auto a = of_channel(reference, c), b = of_channel(other, c);
+    if (a.size() != b.size()) {
+      const Effect& more = a.size() > b.size() ? *a.back() : *b.back();
+      return fmt::format("one run has more effects than the other (kind {})", static_cast<int>(more.kind));
     }
-    if ((r < reference.effects.size()) != (o < other.effects.size())) {
-      return fmt::format("one run has more effects than the other (kind {})",
-                         static_cast<int>(r < reference.effects.size() ? reference.effects[r].kind : other.effects[o].kind));
+    std::vector<char> taken(b.size());
+    for (std::size_t n = 0; n < a.size(); ++n) {
+      std::string difference;
+      std::size_t partner = n;
+      if (!commutes(a[n]->kind)) {
+        difference = compare(*a[n], *b[n]);
+      } else if (taken[n] != 0 || !(difference = compare(*a[n], *b[n])).empty()) {
+        partner = find_partner(*a[n], n, b, taken);
+        difference = partner == b.size() && difference.empty() ? "has no counterpart"
+                     : partner == b.size()                     ? difference
+                                                               : "";
+      }
+      if (!difference.empty()) {
+        return fmt::format("effect {} of channel {} (kind {}): {}", n, c, static_cast<int>(a[n]->kind),
+                           difference);
+      }
+      taken[partner] = 1;
     }
   }
   return {};

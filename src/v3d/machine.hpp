@@ -1,8 +1,8 @@
 // The meaning of QPU operations for 16 lanes, and the state that they act on. The VIR interpreter and the
 // simulator of QPU words share this, so that one text of semantics serves both.
 //
-// A lane of a register can be undefined (never written, or lost at a thread switch). What is computed from it is
-// undefined too; the comparison of two runs lets an undefined lane of the reference match anything.
+// A lane of a register can be undefined (never written, or lost at a thread switch). What is computed from it
+// is undefined too; the comparison of two runs lets an undefined lane of the reference match anything.
 #pragma once
 
 #include "support/error.hpp"
@@ -38,9 +38,9 @@ enum class EffectKind : std::uint8_t { tmu, tmu_store, tlb, vpm_store, branch, m
 /// Something that the outside can see.
 struct Effect {
   EffectKind kind = EffectKind::end;
-  std::vector<std::uint32_t> tag;    ///< addresses, uniforms, decisions
+  std::vector<std::uint32_t> tag; ///< addresses, uniforms, decisions
   std::vector<Lanes> values;
-  Mask lanes = all_lanes;            ///< lanes that take part
+  Mask lanes = all_lanes; ///< lanes that take part
 };
 
 /// What a run saw. `faults` are violations of the machine's rules that only a run can see.
@@ -49,7 +49,8 @@ struct Trace {
   std::vector<std::string> faults;
   unsigned max_outstanding = 0; ///< words in the TMU's output FIFO
   std::uint64_t steps = 0;
-  /// One entry for each branch: the decision where flags were undefined in some lane, -1 where all was defined.
+  /// One entry for each branch: the decision where flags were undefined in some lane, -1 where all was
+  /// defined.
   std::vector<signed char> unsure;
 };
 
@@ -71,7 +72,7 @@ inline constexpr std::uint32_t spill_region = 0x70000000u;
 inline constexpr std::uint32_t spill_region_size = 0x01000000u;
 
 class Machine {
-public:
+ public:
   Machine(Gpu gpu, const std::vector<Uniform>& uniforms, const RunOptions& options, std::uint32_t temps);
 
   /// A result that is computed but not yet written.
@@ -101,7 +102,7 @@ public:
 
   Trace trace;
 
-private:
+ private:
   Lanes evaluate(const Alu& a, const std::array<Lanes, 2>& s, Mask& carry);
   Lanes special(Op op, const std::array<Lanes, 2>& s);
   void write_peripheral(const Pending& p);

@@ -19,15 +19,20 @@ constexpr Field raddr_c{18, 6}, raddr_d{12, 6}, f_raddr_a{6, 6}, f_raddr_b{0, 6}
 constexpr std::uint64_t magic_m = 1ull << 45;
 constexpr std::uint64_t magic_a = 1ull << 44;
 
-unsigned get(std::uint64_t bits, Field f) { return static_cast<unsigned>(bits >> f.shift & ((1ull << f.width) - 1)); }
-void put(std::uint64_t& bits, Field f, std::uint64_t value) { bits |= (value & ((1ull << f.width) - 1)) << f.shift; }
+unsigned get(std::uint64_t bits, Field f) {
+  return static_cast<unsigned>(bits >> f.shift & ((1ull << f.width) - 1));
+}
+void put(std::uint64_t& bits, Field f, std::uint64_t value) {
+  bits |= (value & ((1ull << f.width) - 1)) << f.shift;
+}
 
 constexpr Unpack float_unpacks[] = {Unpack::abs, Unpack::none, Unpack::l,   Unpack::h,
                                     Unpack::sat, Unpack::nsat, Unpack::max0};
 constexpr Unpack half_unpacks[] = {Unpack::none, Unpack::ff, Unpack::ll, Unpack::hh, Unpack::swp};
 constexpr Unpack int_unpacks[] = {Unpack::none, Unpack::ul, Unpack::uh, Unpack::il, Unpack::ih};
 
-template <std::size_t n> int code_of(const Unpack (&table)[n], Unpack u) {
+template <std::size_t n>
+int code_of(const Unpack (&table)[n], Unpack u) {
   const auto* it = std::ranges::find(table, u);
   return it == std::end(table) ? -1 : static_cast<int>(it - table);
 }
@@ -61,8 +66,7 @@ std::optional<Modifiers> match(const Encoding& e, Coded c) {
   };
   switch (e.form) {
   case Form::two:
-  case Form::store:
-    return rel == 0 ? std::optional(m) : std::nullopt;
+  case Form::store: return rel == 0 ? std::optional(m) : std::nullopt;
   case Form::float2:
   case Form::float2_plain:
     if (rel >= (e.form == Form::float2 ? 48u : 16u)) {
@@ -84,13 +88,10 @@ std::optional<Modifiers> match(const Encoding& e, Coded c) {
     }
     m.a = half_unpacks[rel];
     return m;
-  case Form::one:
-    return rel == 0 && sel == 0 ? std::optional(m) : std::nullopt;
-  case Form::one_pack:
-    return rel == 0 ? with_pack(sel) : std::nullopt;
+  case Form::one: return rel == 0 && sel == 0 ? std::optional(m) : std::nullopt;
+  case Form::one_pack: return rel == 0 ? with_pack(sel) : std::nullopt;
   case Form::zero:
-  case Form::zero_pack:
-    break; // handled by the caller, which knows the generation
+  case Form::zero_pack: break; // handled by the caller, which knows the generation
   case Form::round42:
   case Form::convert42:
     if ((c.opcode & 0xf3) != (e.opcode & 0xf3u) || (c.opcode >> 2 & 3) == 0) {
@@ -193,14 +194,10 @@ bool is_vpm_out(Op op) { return op == Op::ldvpmv_out || op == Op::ldvpmd_out || 
 
 Op vpm_out_of(Op op) {
   switch (op) {
-  case Op::ldvpmv_in:
-    return Op::ldvpmv_out;
-  case Op::ldvpmd_in:
-    return Op::ldvpmd_out;
-  case Op::ldvpmg_in:
-    return Op::ldvpmg_out;
-  default:
-    return op;
+  case Op::ldvpmv_in: return Op::ldvpmv_out;
+  case Op::ldvpmd_in: return Op::ldvpmd_out;
+  case Op::ldvpmg_in: return Op::ldvpmg_out;
+  default: return op;
   }
 }
 
@@ -217,15 +214,11 @@ Reg destination(Gpu gpu, unsigned address, bool is_magic) {
 std::optional<std::pair<unsigned, bool>> address_of(const Reg& r) {
   switch (r.kind) {
   case Reg::none:
-  case Reg::null:
-    return std::pair{unsigned{magic::nop}, true};
-  case Reg::rf:
-    return std::pair{r.index, false};
+  case Reg::null: return std::pair{unsigned{magic::nop}, true};
+  case Reg::rf: return std::pair{r.index, false};
   case Reg::acc:
-  case Reg::magic:
-    return std::pair{r.index, true};
-  default:
-    return std::nullopt;
+  case Reg::magic: return std::pair{r.index, true};
+  default: return std::nullopt;
   }
 }
 
@@ -269,28 +262,18 @@ std::optional<unsigned> encode_conditions(const Alu& add, const Alu& mul) {
   const bool au = add.update != Update::none, mu = mul.update != Update::none;
   const unsigned set = ac * 1u + mc * 2u + ap * 4u + mp * 8u + au * 16u + mu * 32u;
   switch (set) {
-  case 0:
-    return 0;
+  case 0: return 0;
   case 1:
-  case 1 + 8:
-    return 0x20 | cc(add.cond) << 2 | pp(mul.push);
+  case 1 + 8: return 0x20 | cc(add.cond) << 2 | pp(mul.push);
   case 2:
-  case 2 + 4:
-    return 0x30 | cc(mul.cond) << 2 | pp(add.push);
-  case 3:
-    return 0x40 | cc(mul.cond) << 4 | cc(add.cond);
-  case 4:
-    return pp(add.push);
-  case 8:
-    return 0x10 | pp(mul.push);
-  case 16:
-    return uu(add.update);
-  case 32:
-    return 0x10 | uu(mul.update);
-  case 2 + 16:
-    return 0x40 | cc(mul.cond) << 4 | uu(add.update);
-  default:
-    return std::nullopt;
+  case 2 + 4: return 0x30 | cc(mul.cond) << 2 | pp(add.push);
+  case 3: return 0x40 | cc(mul.cond) << 4 | cc(add.cond);
+  case 4: return pp(add.push);
+  case 8: return 0x10 | pp(mul.push);
+  case 16: return uu(add.update);
+  case 32: return 0x10 | uu(mul.update);
+  case 2 + 16: return 0x40 | cc(mul.cond) << 4 | uu(add.update);
+  default: return std::nullopt;
   }
 }
 
@@ -352,8 +335,7 @@ std::optional<Coded> encode(Gpu gpu, const Encoding& e, const Alu& op) {
   switch (e.form) {
   case Form::two:
   case Form::store:
-  case Form::one:
-    return plain && no_pack ? std::optional(c) : std::nullopt;
+  case Form::one: return plain && no_pack ? std::optional(c) : std::nullopt;
   case Form::float2:
   case Form::float2_plain:
     if (fa < 0 || fa > 3 || fb < 0 || fb > 3 || (e.form == Form::float2_plain && !no_pack)) {
@@ -375,9 +357,7 @@ std::optional<Coded> encode(Gpu gpu, const Encoding& e, const Alu& op) {
     c.opcode += static_cast<unsigned>(ha);
     return c;
   }
-  case Form::one_pack:
-    c.b += pack_code;
-    return plain ? std::optional(c) : std::nullopt;
+  case Form::one_pack: c.b += pack_code; return plain ? std::optional(c) : std::nullopt;
   case Form::zero:
   case Form::zero_pack: {
     const unsigned sel = e.selector + (e.form == Form::zero_pack ? pack_code : 0);
@@ -430,21 +410,18 @@ std::optional<unsigned> operand_code(Gpu gpu, const Src& s) {
     return s.reg.kind == Reg::rf || s.reg.kind == Reg::imm ? std::optional(s.reg.index) : std::nullopt;
   }
   switch (s.reg.kind) {
-  case Reg::acc:
-    return s.reg.index;
-  case Reg::rf:
-    return 6u + s.port;
-  case Reg::imm:
-    return 7u;
-  default:
-    return std::nullopt;
+  case Reg::acc: return s.reg.index;
+  case Reg::rf: return 6u + s.port;
+  case Reg::imm: return 7u;
+  default: return std::nullopt;
   }
 }
 
 Expected<Coded> encode_unit(Gpu gpu, Unit unit, Alu& op) {
   const Encoding* e = find_encoding(gpu, unit, op.op);
   if (e == nullptr) {
-    return fail(ErrorKind::input, fmt::format("the {} unit has no {}", unit == Unit::add ? "add" : "mul", info(op.op).name));
+    return fail(ErrorKind::input,
+                fmt::format("the {} unit has no {}", unit == Unit::add ? "add" : "mul", info(op.op).name));
   }
   auto c = encode(gpu, *e, op);
   if (!c) {
@@ -458,13 +435,15 @@ Expected<Coded> encode_unit(Gpu gpu, Unit unit, Alu& op) {
     }
     (i == 0 ? c->a : c->b) = *code;
   }
-  if (unit == Unit::add && is_ordered_pair(op.op) && first_is_larger(gpu, op, *c) != wants_larger_first(op.op)) {
+  if (unit == Unit::add && is_ordered_pair(op.op) &&
+      first_is_larger(gpu, op, *c) != wants_larger_first(op.op)) {
     std::swap(op.src[0], op.src[1]);
     std::swap(c->a, c->b);
     const unsigned mods = c->opcode & 15;
     c->opcode = (c->opcode & ~15u) | (mods & 3) << 2 | mods >> 2;
     if (first_is_larger(gpu, op, *c) != wants_larger_first(op.op)) {
-      return fail(ErrorKind::input, fmt::format("{} of two equal operands has no encoding", info(op.op).name));
+      return fail(ErrorKind::input,
+                  fmt::format("{} of two equal operands has no encoding", info(op.op).name));
     }
   }
   return *c;

@@ -16,8 +16,8 @@ namespace lanewise::v3d {
 /// On 4.2 the ports must be assigned (assign_ports). Errors name what the word cannot hold.
 [[nodiscard]] Expected<std::uint64_t> pack(Gpu gpu, Word word);
 
-/// 4.2: gives every register-file and immediate operand a read port; false if the word needs more than it has.
-/// 7.1: true if the word has at most one small immediate.
+/// 4.2: gives every register-file and immediate operand a read port; false if the word needs more than it
+/// has. 7.1: true if the word has at most one small immediate.
 [[nodiscard]] bool assign_ports(Gpu gpu, Word& word);
 
 /// The text of a word as the V3D tools print it ("fadd rf21, rf13, rf44 ; fmul rf62, rf48, rf4").

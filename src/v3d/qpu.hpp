@@ -7,8 +7,8 @@
 
 namespace lanewise::v3d {
 
-/// One entry of the uniform stream: a uniform of the program, or a branch's distance in bytes to the uniforms of
-/// its target, counted from behind this entry.
+/// One entry of the uniform stream: a uniform of the program, or a branch's distance in bytes to the uniforms
+/// of its target, counted from behind this entry.
 struct StreamEntry {
   std::uint32_t uniform = no_index;
   std::int32_t distance = 0;
@@ -34,8 +34,8 @@ struct QpuProgram {
 
 /// What of the machine's shared units a word uses; see `conflicts`.
 namespace peripheral_use {
-inline constexpr unsigned tmu_write = 1, wrtmuc = 2, ldtmu = 4, tlb_write = 8, tlb_read = 16, sfu = 32, vpm = 64,
-                          tmuwt = 128, tsy = 256;
+inline constexpr unsigned tmu_write = 1, wrtmuc = 2, ldtmu = 4, tlb_write = 8, tlb_read = 16, sfu = 32,
+                          vpm = 64, tmuwt = 128, tsy = 256;
 }
 [[nodiscard]] unsigned uses(const Alu& a);
 [[nodiscard]] unsigned uses(const Word& w);
@@ -52,8 +52,8 @@ inline constexpr unsigned tmu_write = 1, wrtmuc = 2, ldtmu = 4, tlb_write = 8, t
 /// True if the condition field can hold both units' conditions and flags.
 [[nodiscard]] bool conditions_fit(const Alu& add, const Alu& mul);
 
-/// Schedules a program over registers into words: pairs, delay slots, end of program. The last thread switch of
-/// the program becomes the "last thread switch" of the hardware.
+/// Schedules a program over registers into words: pairs, delay slots, end of program. The last thread switch
+/// of the program becomes the "last thread switch" of the hardware.
 [[nodiscard]] Expected<QpuProgram> schedule(const Program& p);
 
 /// Instructions, nops, stalls and uniforms of the words.

@@ -12,20 +12,15 @@ namespace {
 
 std::string reg_text(const Reg& r) {
   switch (r.kind) {
-  case Reg::rf:
-    return fmt::format("rf{}", r.index);
-  case Reg::acc:
-    return fmt::format("r{}", r.index);
-  case Reg::temp:
-    return fmt::format("t{}", r.index);
-  case Reg::magic:
-    return std::string(magic_name(static_cast<std::uint8_t>(r.index)));
+  case Reg::rf: return fmt::format("rf{}", r.index);
+  case Reg::acc: return fmt::format("r{}", r.index);
+  case Reg::temp: return fmt::format("t{}", r.index);
+  case Reg::magic: return std::string(magic_name(static_cast<std::uint8_t>(r.index)));
   case Reg::imm: {
     const std::uint32_t v = small_immediate(r.index);
     return r.index < 32 ? fmt::format("{}", static_cast<std::int32_t>(v)) : fmt::format("0x{:08x}", v);
   }
-  default:
-    return "-";
+  default: return "-";
   }
 }
 
@@ -57,9 +52,10 @@ struct SignalName {
   std::string_view name;
 };
 constexpr SignalName signal_names[] = {
-    {sig::thrsw, "thrsw"},       {sig::ldvary, "ldvary"},       {sig::ldtmu, "ldtmu"},     {sig::ldtlb, "ldtlb"},
-    {sig::ldtlbu, "ldtlbu"},     {sig::ldunif, "ldunif"},       {sig::ldunifrf, "ldunifrf"}, {sig::ldunifa, "ldunifa"},
-    {sig::ldunifarf, "ldunifarf"}, {sig::wrtmuc, "wrtmuc"},     {sig::ucb, "ucb"},         {sig::rotate, "rotate"}};
+    {sig::thrsw, "thrsw"},       {sig::ldvary, "ldvary"},   {sig::ldtmu, "ldtmu"},
+    {sig::ldtlb, "ldtlb"},       {sig::ldtlbu, "ldtlbu"},   {sig::ldunif, "ldunif"},
+    {sig::ldunifrf, "ldunifrf"}, {sig::ldunifa, "ldunifa"}, {sig::ldunifarf, "ldunifarf"},
+    {sig::wrtmuc, "wrtmuc"},     {sig::ucb, "ucb"},         {sig::rotate, "rotate"}};
 
 void pad(std::string& s, std::size_t n) {
   if (s.size() < n) {
@@ -75,15 +71,9 @@ std::string branch_text(const Branch& b) {
   case BranchDest::absolute:
     s += fmt::format("  zero_addr+0x{:08x}", static_cast<std::uint32_t>(b.offset));
     break;
-  case BranchDest::relative:
-    s += fmt::format("  {}", b.offset);
-    break;
-  case BranchDest::link:
-    s += "  lri";
-    break;
-  case BranchDest::regfile:
-    s += fmt::format("  rf{}", b.raddr);
-    break;
+  case BranchDest::relative: s += fmt::format("  {}", b.offset); break;
+  case BranchDest::link: s += "  lri"; break;
+  case BranchDest::regfile: s += fmt::format("  rf{}", b.raddr); break;
   }
   if (b.moves_uniforms) {
     constexpr std::string_view names[] = {", a:unif", ", r:unif", ", lri"};
@@ -115,12 +105,14 @@ std::vector<std::string_view> split(std::string_view s, char by) {
   }
 }
 
-template <class T> bool number(std::string_view s, T& value, int base = 10) {
+template <class T>
+bool number(std::string_view s, T& value, int base = 10) {
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value, base);
   return error == std::errc{} && end == s.data() + s.size();
 }
 
-template <class E> std::optional<E> find_suffix(std::string_view dotted, unsigned count) {
+template <class E>
+std::optional<E> find_suffix(std::string_view dotted, unsigned count) {
   for (unsigned i = 1; i < count; ++i) {
     if (text(static_cast<E>(i)) == dotted) {
       return static_cast<E>(i);
@@ -154,7 +146,8 @@ std::optional<Reg> parse_reg(Gpu gpu, std::string_view s) {
 }
 
 // "rf7.abs" or "0x3f800000": register, then modifier.
-template <class E> bool parse_operand(Gpu gpu, std::string_view s, unsigned modifiers, Reg& r, E& modifier) {
+template <class E>
+bool parse_operand(Gpu gpu, std::string_view s, unsigned modifiers, Reg& r, E& modifier) {
   const auto dot = s.find('.');
   const auto reg = parse_reg(gpu, s.substr(0, dot));
   if (!reg) {
@@ -254,8 +247,9 @@ bool parse_branch(std::string_view s, Branch& b) {
     b.raddr = static_cast<std::uint8_t>(n);
     return true;
   }
-  b.uniforms_to = parts[1] == "a:unif" ? BranchDest::absolute
-                                       : parts[1] == "r:unif" ? BranchDest::relative : BranchDest::link;
+  b.uniforms_to = parts[1] == "a:unif"   ? BranchDest::absolute
+                  : parts[1] == "r:unif" ? BranchDest::relative
+                                         : BranchDest::link;
   return true;
 }
 

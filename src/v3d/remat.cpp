@@ -30,8 +30,8 @@ std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic) {
       }
       return;
     }
-    constexpr std::uint16_t bound = vpm_load | vpm_store | reads_flags | reads_rtop | writes_rtop | touches_msf |
-                                    tmu_wait | vpm_wait | tsy | cross_lane;
+    constexpr std::uint16_t bound = vpm_load | vpm_store | reads_flags | reads_rtop | writes_rtop |
+                                    touches_msf | tmu_wait | vpm_wait | tsy | cross_lane;
     if ((info(i.alu.op).properties & bound) != 0 || i.alu.op == Op::nop || source_count(i.alu) == 0) {
       return;
     }

@@ -1,6 +1,7 @@
 #include "v3d/reorder.hpp"
 
 #include "v3d/depend.hpp"
+#include "v3d/pressure_order.hpp"
 
 #include <algorithm>
 #include <queue>
@@ -12,7 +13,7 @@ namespace {
 // Schedules one block from its end. At each step the ready instructions are compared by how many values more
 // would be live in front of them.
 class BackwardScheduler {
-public:
+ public:
   BackwardScheduler(const Program& p, const Names& names, const std::vector<char>& free, Order order)
       : p_(p), names_(names), free_(free), order_(order), live_(names.count()), wanted_at_(names.count()) {}
 
@@ -63,7 +64,7 @@ public:
     return result;
   }
 
-private:
+ private:
   [[nodiscard]] bool counts(std::uint32_t name) const { return !names_.is_temp(name) || free_[name] == 0; }
 
   [[nodiscard]] int growth(const Inst& i) const {
@@ -178,6 +179,8 @@ void reorder(Program& p, Order order, unsigned registers, const std::vector<char
     return;
   }
   const Liveness l = analyse_liveness(p);
+  const Place last = last_switch(p);
+  PressureOrder bundle_order(p, l.names, free);
   BackwardScheduler scheduler(p, l.names, free, order);
   std::vector<char> live(l.names.count());
   for (std::size_t b = 0; b < p.blocks.size(); ++b) {
@@ -188,6 +191,17 @@ void reorder(Program& p, Order order, unsigned registers, const std::vector<char
     }
     std::vector<Inst> next;
     next.reserve(insts.size());
+    if (order == Order::bundles_late || order == Order::bundles_depth) {
+      const Bundles bundles = make_bundles(p, static_cast<std::uint32_t>(b), l, last);
+      auto moved =
+          unbundle(p, insts, bundles,
+                   bundle_order.run(insts, l.live_out[b], bundles,
+                                    order == Order::bundles_late ? Preference::late : Preference::depth));
+      if (moved && excess(p, l.names, *moved, l.live_out[b], free, registers, live).sum < before.sum) {
+        insts = std::move(*moved);
+      }
+      continue;
+    }
     for (const std::uint32_t i : scheduler.run(insts, l.live_out[b])) {
       next.push_back(insts[i]);
     }

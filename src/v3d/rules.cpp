@@ -80,7 +80,8 @@ bool valid_in_switch_slot(Gpu gpu, const Word& w, unsigned slot) {
     return false;
   }
   const unsigned u = uses(w);
-  if ((u & (use::tmu_write | use::wrtmuc | use::ldtmu | use::tlb_write | use::tlb_read | use::tmuwt | use::tsy)) != 0) {
+  if ((u & (use::tmu_write | use::wrtmuc | use::ldtmu | use::tlb_write | use::tlb_read | use::tmuwt |
+            use::tsy)) != 0) {
     return false;
   }
   for (const Alu* a : {&w.add, &w.mul}) {
@@ -115,8 +116,8 @@ bool valid_at_end(Gpu gpu, const Word& w, std::uint32_t uniform, unsigned slot) 
 }
 
 bool valid_in_branch_slot(const Word& w, std::uint32_t uniform) {
-  return !w.is_branch && uniform == no_index && (w.sigs & (sig::thrsw | sig::ldvary)) == 0 && !writes_flags(w.add) &&
-         !writes_flags(w.mul) && !has(w.add.op, touches_msf) &&
+  return !w.is_branch && uniform == no_index && (w.sigs & (sig::thrsw | sig::ldvary)) == 0 &&
+         !writes_flags(w.add) && !writes_flags(w.mul) && !has(w.add.op, touches_msf) &&
          !(w.add.dst.kind == Reg::magic && w.add.dst.index == magic::unifa) &&
          !(w.mul.dst.kind == Reg::magic && w.mul.dst.index == magic::unifa);
 }

@@ -1,9 +1,9 @@
 // From a program over registers to words.
 //
-// Each block is list-scheduled forwards: the ready instruction with the longest path behind it opens a word, and
-// what else is ready and fits joins it. A thread switch is set as early as the words in front of it allow (two
-// words follow it anyway) and the two words behind it are filled with what does not mind. A branch likewise
-// moves up to three words up. At the end of the program the last three words carry the final thrsw.
+// Each block is list-scheduled forwards: the ready instruction with the longest path behind it opens a word,
+// and what else is ready and fits joins it. A thread switch is set as early as the words in front of it allow
+// (two words follow it anyway) and the two words behind it are filled with what does not mind. A branch
+// likewise moves up to three words up. At the end of the program the last three words carry the final thrsw.
 #include "v3d/depend.hpp"
 #include "v3d/spill.hpp"
 #include "v3d/word_builder.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t never = ~0u;
 
 class Scheduler {
-public:
+ public:
   explicit Scheduler(const Program& p) : p_(p), last_(last_switch(p)) {
     q_.gpu = p.gpu;
     q_.stage = p.stage;
@@ -41,7 +41,7 @@ public:
     return std::move(q_);
   }
 
-private:
+ private:
   struct Node {
     std::uint32_t waiting = 0, earliest = 0, path = 0;
     bool late = false; ///< tile writes: last among equals
@@ -277,7 +277,8 @@ private:
     std::uint32_t at = now();
     for (unsigned up = 1; up <= 3 && at_or_after_start(up); ++up) {
       const std::uint32_t k = now() - up;
-      bool ok = (switch_at_ == never || k >= switch_at_ + 3) && can_carry(k, sig::thrsw) && !in_branch_slots(k);
+      bool ok =
+          (switch_at_ == never || k >= switch_at_ + 3) && can_carry(k, sig::thrsw) && !in_branch_slots(k);
       for (std::uint32_t s = k + 1; s < now(); ++s) {
         ok = ok && valid_in_switch_slot(p_.gpu, q_.words[s].word, s - k);
       }
@@ -340,7 +341,8 @@ private:
     std::uint32_t at = now();
     for (unsigned up = 1; up <= 3 && at_or_after_start(up); ++up) {
       const std::uint32_t k = now() - up;
-      if (!valid_in_branch_slot(q_.words[k].word, q_.words[k].uniform) || (switch_at_ != never && k < switch_at_ + 3)) {
+      if (!valid_in_branch_slot(q_.words[k].word, q_.words[k].uniform) ||
+          (switch_at_ != never && k < switch_at_ + 3)) {
         break;
       }
       at = k;
@@ -406,7 +408,8 @@ private:
       }
       const auto bits = pack(p_.gpu, w.word);
       if (!bits) {
-        return fail(ErrorKind::unsupported, bits.error().what, fmt::format("word {}: {}", n, to_text(p_.gpu, w.word)));
+        return fail(ErrorKind::unsupported, bits.error().what,
+                    fmt::format("word {}: {}", n, to_text(p_.gpu, w.word)));
       }
       q_.bits.push_back(*bits);
     }
@@ -464,7 +467,8 @@ std::string to_text(const QpuProgram& q) {
     s += fmt::format("{:#018x} {}", q.bits[n], to_text(q.gpu, q.words[n].word));
     if (q.words[n].uniform != no_index && at < q.stream.size()) {
       const StreamEntry& e = q.stream[at++];
-      s += q.words[n].word.is_branch ? fmt::format(" ({})", e.distance) : fmt::format(" ({})", q.uniforms[e.uniform].text);
+      s += q.words[n].word.is_branch ? fmt::format(" ({})", e.distance)
+                                     : fmt::format(" ({})", q.uniforms[e.uniform].text);
     }
     s += '\n';
   }

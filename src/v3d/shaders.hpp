@@ -32,6 +32,7 @@ struct Shader {
 };
 
 /// Reads such a file's text; for other text, one shader with that listing. Errors name the line.
-[[nodiscard]] Expected<std::vector<Shader>> parse_shaders(std::string_view text, const std::string& name, Gpu gpu);
+[[nodiscard]] Expected<std::vector<Shader>> parse_shaders(std::string_view text, const std::string& name,
+                                                          Gpu gpu);
 
 } // namespace lanewise::v3d

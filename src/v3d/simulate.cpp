@@ -5,7 +5,7 @@ namespace lanewise::v3d {
 namespace {
 
 class Simulator {
-public:
+ public:
   Simulator(const QpuProgram& q, const RunOptions& options) : q_(q), m_(q.gpu, q.uniforms, options, 0) {}
 
   Expected<Trace> run() {
@@ -37,7 +37,7 @@ public:
     return std::move(m_.trace);
   }
 
-private:
+ private:
   std::uint32_t next_uniform(std::uint32_t& index) {
     if (stream_ >= q_.stream.size()) {
       m_.trace.faults.emplace_back("the uniform stream is exhausted");
@@ -58,8 +58,8 @@ private:
     if ((w.sigs & ~supported) != 0) {
       return fail(ErrorKind::unsupported, "the simulator does not run this signal", to_text(q_.gpu, w));
     }
-    const bool takes = (w.sigs & (sig::ldunif | sig::ldunifrf | sig::wrtmuc)) != 0 || writes_with_uniform(w.add) ||
-                       writes_with_uniform(w.mul);
+    const bool takes = (w.sigs & (sig::ldunif | sig::ldunifrf | sig::wrtmuc)) != 0 ||
+                       writes_with_uniform(w.add) || writes_with_uniform(w.mul);
     std::uint32_t index = no_index;
     const std::uint32_t value = takes ? next_uniform(index) : 0;
     const auto add = m_.compute(w.add, value);
@@ -132,8 +132,9 @@ private:
     }
     if (--slots_left_ == 0) {
       slots_left_ = -1;
-      pc_ = target_ < 0 || target_ > static_cast<std::int64_t>(q_.bits.size()) ? q_.bits.size()
-                                                                                 : static_cast<std::size_t>(target_);
+      pc_ = target_ < 0 || target_ > static_cast<std::int64_t>(q_.bits.size())
+                ? q_.bits.size()
+                : static_cast<std::size_t>(target_);
       stream_ = stream_target_ < 0 ? q_.stream.size() : static_cast<std::size_t>(stream_target_);
     }
   }
@@ -149,6 +150,8 @@ private:
 
 } // namespace
 
-Expected<Trace> simulate(const QpuProgram& q, const RunOptions& options) { return Simulator(q, options).run(); }
+Expected<Trace> simulate(const QpuProgram& q, const RunOptions& options) {
+  return Simulator(q, options).run();
+}
 
 } // namespace lanewise::v3d

@@ -11,10 +11,11 @@ using namespace spilling;
 namespace {
 
 class Planner {
-public:
+ public:
   Planner(const Program& p, const SpillOptions& o)
       : p_(p), o_(o), l_(analyse_liveness(p)), next_(find_next_uses(p, l_)), places_(switch_places(p)),
-        remat_(o.rematerialise ? find_rematerialisable(p, o.remat_arithmetic) : std::vector<Remat>(p.temp_count)),
+        remat_(o.rematerialise ? find_rematerialisable(p, o.remat_arithmetic)
+                               : std::vector<Remat>(p.temp_count)),
         stored_(p.temp_count), due_(p.temp_count) {
     const auto segments = live_segments(p, l_);
     // Fixed registers that are taken in each gap; 4.2's accumulators are not of the register file.
@@ -57,7 +58,7 @@ public:
     return true;
   }
 
-private:
+ private:
   std::vector<unsigned> temp_pressure(const std::vector<std::vector<Segment>>& segments) const {
     std::vector<std::int32_t> change(l_.gap_count + 1);
     for (std::uint32_t t = 0; t < l_.names.temps; ++t) {
@@ -143,7 +144,8 @@ private:
           continue;
         }
       }
-      double score = next_use_[t] == never ? 1e12 : static_cast<double>(next_use_[t] - std::min(now, next_use_[t]) + 1);
+      double score =
+          next_use_[t] == never ? 1e12 : static_cast<double>(next_use_[t] - std::min(now, next_use_[t]) + 1);
       if (again) {
         score *= o_.remat_bias / remat_[t].cost;
       } else if (stored_[t] != 0 || due_[t] != 0) {
@@ -155,8 +157,9 @@ private:
       }
     }
     if (best == never) {
-      return no(fmt::format("block {}, instruction {}: more values are needed at once than there are registers",
-                            p_.blocks[b].label, now));
+      return no(
+          fmt::format("block {}, instruction {}: more values are needed at once than there are registers",
+                      p_.blocks[b].label, now));
     }
     if (!is_remat(best)) {
       stored_[best] = 1;
@@ -165,8 +168,8 @@ private:
     return true;
   }
 
-  bool make_room(std::uint32_t b, std::uint32_t now, std::uint32_t gap, unsigned extra, std::uint32_t unit_end,
-                 bool at_boundary = false) {
+  bool make_room(std::uint32_t b, std::uint32_t now, std::uint32_t gap, unsigned extra,
+                 std::uint32_t unit_end, bool at_boundary = false) {
     while (set_.size() + extra > capacity(gap)) {
       if (!evict(b, now, unit_end, at_boundary)) {
         return false;
@@ -176,7 +179,8 @@ private:
   }
 
   // Puts a value that can be made again in front of instruction n.
-  bool make_again(std::uint32_t b, std::uint32_t n, std::uint32_t t, std::uint32_t unit_end, std::uint32_t next) {
+  bool make_again(std::uint32_t b, std::uint32_t n, std::uint32_t t, std::uint32_t unit_end,
+                  std::uint32_t next) {
     const Remat& r = remat_[t];
     const Inst& i = p_.blocks[r.block].insts[r.index];
     const std::uint32_t gap = l_.first_position[b] + n - 1;
@@ -225,7 +229,8 @@ private:
       bool everywhere = true, can_fill = true;
       for (const std::uint32_t q : block.preds) {
         // Where it is not live out of a predecessor, no definition has reached it there.
-        if (q < b && std::ranges::binary_search(l_.live_out[q], t) && !std::ranges::binary_search(exit_[q], t)) {
+        if (q < b && std::ranges::binary_search(l_.live_out[q], t) &&
+            !std::ranges::binary_search(exit_[q], t)) {
           everywhere = false;
           can_fill = can_fill && p_.blocks[q].succs.size() == 1;
         }
@@ -246,7 +251,8 @@ private:
         if (set_.size() >= room || (passes && through == 0) || (is_remat(c.temp) && set_.size() + 4 > room)) {
           if (!is_remat(c.temp)) {
             if (!o_.allow_spills) {
-              return no(fmt::format("block {}: more values live through the loop than there are registers", block.label));
+              return no(fmt::format("block {}: more values live through the loop than there are registers",
+                                    block.label));
             }
             stored_[c.temp] = 1;
           }
@@ -348,8 +354,8 @@ private:
         ++e;
       }
       ++unit_;
-      pin_out_ = late_[b] != 0 || (last_.block == b && e == count && last_.index < count && !p_.blocks[b].succs.empty() &&
-                                   s >= last_.index);
+      pin_out_ = late_[b] != 0 || (last_.block == b && e == count && last_.index < count &&
+                                   !p_.blocks[b].succs.empty() && s >= last_.index);
       if (!unit(b, s, e, e == count ? at_exit : std::vector<std::uint32_t>{})) {
         return false;
       }
@@ -387,7 +393,8 @@ private:
   }
 
   // Everything that the unit reads and that is in a slot comes back in front of it.
-  bool bring_in(std::uint32_t b, std::uint32_t s, std::uint32_t e, const std::vector<std::uint32_t>& at_exit) {
+  bool bring_in(std::uint32_t b, std::uint32_t s, std::uint32_t e,
+                const std::vector<std::uint32_t>& at_exit) {
     const auto& insts = p_.blocks[b].insts;
     ++want_;
     std::vector<std::uint32_t> missing;
@@ -447,7 +454,8 @@ private:
     }
     for (unsigned k = 0; k < source_count(i.alu); ++k) {
       const Reg& r = i.alu.src[k].reg;
-      if (r.kind == Reg::temp && !in(r.index) && is_remat(r.index) && !make_again(b, n, r.index, e, after[k])) {
+      if (r.kind == Reg::temp && !in(r.index) && is_remat(r.index) &&
+          !make_again(b, n, r.index, e, after[k])) {
         return false;
       }
     }
@@ -592,7 +600,8 @@ private:
   Place last_;
   std::string why_;
   // The state of the walk.
-  std::vector<std::uint32_t> set_, where_, next_use_, held_, wanted_, defined_in_, defined_early_, known_in_, defined_;
+  std::vector<std::uint32_t> set_, where_, next_use_, held_, wanted_, defined_in_, defined_early_, known_in_,
+      defined_;
   std::uint32_t hold_ = 0, want_ = 0, unit_ = 0;
   bool pin_out_ = false;
   std::vector<std::vector<Insertion>> insertions_;

@@ -2,9 +2,9 @@
 //
 // The planner walks the program once with a set of values that are in registers (Belady's rule: what is used
 // furthest from here leaves), block by block. Values that can be made again (uniforms, constants, cheap
-// arithmetic on them) leave for nothing. Others get a slot: stored once behind each definition, read back in front
-// of the unit of instructions that needs them. A unit is a stretch without a place for a thread switch: a TMU
-// sequence, a pair of multop and umul24, a use of flags, everything behind the last thread switch.
+// arithmetic on them) leave for nothing. Others get a slot: stored once behind each definition, read back in
+// front of the unit of instructions that needs them. A unit is a stretch without a place for a thread switch:
+// a TMU sequence, a pair of multop and umul24, a use of flags, everything behind the last thread switch.
 #pragma once
 
 #include "v3d/liveness.hpp"
@@ -17,23 +17,23 @@ namespace lanewise::v3d {
 struct SpillOptions {
   unsigned registers = 64; ///< values that may be in registers at once, the spill base among them
   bool allow_spills = true;
-  bool rematerialise = true;  ///< uniforms and constants
+  bool rematerialise = true;    ///< uniforms and constants
   bool remat_arithmetic = true; ///< and cheap arithmetic on them
   bool share_slots = true;
-  bool batch = true;          ///< several fills or stores behind one thread switch
+  bool batch = true; ///< several fills or stores behind one thread switch
   bool weigh_loops = true;
-  double stored_bias = 2.0;   ///< how much further away a value that already has a slot counts
-  double remat_bias = 8.0;    ///< the same for a value that can be made again
+  double stored_bias = 2.0; ///< how much further away a value that already has a slot counts
+  double remat_bias = 8.0;  ///< the same for a value that can be made again
 };
 
 struct SpillResult {
   bool fits = false;
-  std::string why;        ///< why it does not fit
-  unsigned spills = 0;    ///< values stored
-  unsigned fills = 0;     ///< values read back
-  unsigned weighted = 0;  ///< each times ten for every loop around it
-  unsigned remats = 0;    ///< values made again, in instructions
-  unsigned switches = 0;  ///< thread switches put in
+  std::string why;       ///< why it does not fit
+  unsigned spills = 0;   ///< values stored
+  unsigned fills = 0;    ///< values read back
+  unsigned weighted = 0; ///< each times ten for every loop around it
+  unsigned remats = 0;   ///< values made again, in instructions
+  unsigned switches = 0; ///< thread switches put in
   unsigned slots = 0;
 };
 
@@ -53,7 +53,8 @@ inline constexpr unsigned max_remat_cost = 5;
 /// Rewrites the program. Where it does not fit, the program is unchanged.
 [[nodiscard]] SpillResult plan_spills(Program& p, const SpillOptions& options);
 
-/// Where in each block a thread switch may be put in, by index of the instruction behind it (size + 1 entries).
+/// Where in each block a thread switch may be put in, by index of the instruction behind it (size + 1
+/// entries).
 [[nodiscard]] std::vector<std::vector<char>> switch_places(const Program& p);
 
 /// The last thread switch of the program: block and index, no_index if there is none.
@@ -62,8 +63,8 @@ struct Place {
 };
 [[nodiscard]] Place last_switch(const Program& p);
 
-/// Listings end in a thread switch that is there only so that all spills land before it. Without spills it goes:
-/// if another switch on every path stands before it, or in a stage that starts behind its last switch.
+/// Listings end in a thread switch that is there only so that all spills land before it. Without spills it
+/// goes: if another switch on every path stands before it, or in a stage that starts behind its last switch.
 void drop_needless_switch(Program& p);
 
 /// Gives every web of definitions and uses a temporary of its own, so that the pieces of a value that was

@@ -13,11 +13,12 @@ namespace lanewise::v3d::spilling {
 
 namespace {
 
-constexpr std::uint32_t per_quad_word = 0xffffff7fu; // 32-bit word, regular access, per quad: helper lanes take part
+constexpr std::uint32_t per_quad_word =
+    0xffffff7fu; // 32-bit word, regular access, per quad: helper lanes take part
 constexpr std::uint32_t slot_bytes = 64;
 
 class Writer {
-public:
+ public:
   Writer(Program& p, Plan plan, const std::vector<Remat>& remat, const SpillOptions& o, SpillResult& r)
       : p_(p), plan_(std::move(plan)), remat_(remat), o_(o), r_(r), original_(p.blocks) {}
 
@@ -45,7 +46,7 @@ public:
     }
   }
 
-private:
+ private:
   // Slots live backwards: a fill reads, a store ends. Also tells, for the sharing of slots, who meets whom.
   void drop_unread_stores() {
     number_.assign(plan_.is_stored.size(), no_index);

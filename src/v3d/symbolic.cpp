@@ -65,13 +65,25 @@ bool Expressions::refines(Node reference, Node other) {
   if (reference == other || reference == undefined) {
     return true;
   }
-  if (!nodes_[reference].has_undefined || nodes_[reference].op != nodes_[other].op ||
-      nodes_[reference].operands.size() != nodes_[other].operands.size()) {
+  if (!nodes_[reference].has_undefined) {
     return false;
   }
   const std::uint64_t key = static_cast<std::uint64_t>(reference) << 32 | other;
   if (const auto it = refined_.find(key); it != refined_.end()) {
     return it->second;
+  }
+  if (nodes_[reference].op == op_choose) {
+    // Lane by lane, whatever the other is: where both arms became one value it is no choice any more.
+    const std::vector<Node> arms = nodes_[reference].operands;
+    if (refines(arms[1], under(other, arms[0], true)) && refines(arms[2], under(other, arms[0], false))) {
+      refined_.emplace(key, true);
+      return true;
+    }
+  }
+  if (nodes_[reference].op != nodes_[other].op ||
+      nodes_[reference].operands.size() != nodes_[other].operands.size()) {
+    refined_.emplace(key, false);
+    return false;
   }
   const auto& a = nodes_[reference].operands;
   const auto& b = nodes_[other].operands;

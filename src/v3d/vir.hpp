@@ -1,7 +1,7 @@
 // VIR: QPU operations over temporaries in basic blocks, as the register allocator takes them.
 //
-// The text form is what Mesa's V3D compiler prints for V3D_DEBUG=vir. An instruction is one ALU operation or a
-// branch, with signals; the result of a signal (ldunif, ldtmu, ldvary) is printed in the place of the
+// The text form is what Mesa's V3D compiler prints for V3D_DEBUG=vir. An instruction is one ALU operation or
+// a branch, with signals; the result of a signal (ldunif, ldtmu, ldvary) is printed in the place of the
 // destination of its nop. Small immediates -16..-1 all print as "-nan" there: the reader takes -16 for
 // a shift count and -1 elsewhere, which is what that compiler emits.
 #pragma once
@@ -21,7 +21,8 @@ enum class Stage : std::uint8_t { vertex, vertex_bin, fragment, compute };
 [[nodiscard]] std::optional<Stage> find_stage(std::string_view name);
 [[nodiscard]] std::string_view text(Stage s);
 
-/// One entry of the uniform stream: a literal or something the driver fills in ("push[3]", "tex[0].p0 | 0x3").
+/// One entry of the uniform stream: a literal or something the driver fills in ("push[3]", "tex[0].p0 |
+/// 0x3").
 struct Uniform {
   std::string text;          ///< as printed in parentheses
   bool is_literal = false;   ///< "0x3f800000 / 1.000000"
@@ -88,7 +89,8 @@ void link_blocks(Program& p);
 [[nodiscard]] inline Reg implicit_reg(Gpu gpu) { return gpu == Gpu::v42 ? acc(5) : rf(0); }
 
 /// Calls f(Src&) for each source of the instruction.
-template <class I, class F> void for_sources(I& i, F&& f) {
+template <class I, class F>
+void for_sources(I& i, F&& f) {
   for (unsigned s = 0; s < source_count(i.alu); ++s) {
     f(i.alu.src[s]);
   }

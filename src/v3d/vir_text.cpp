@@ -12,21 +12,16 @@ namespace {
 
 std::string reg_text(const Reg& r) {
   switch (r.kind) {
-  case Reg::temp:
-    return fmt::format("t{}", r.index);
-  case Reg::rf:
-    return fmt::format("rf{}", r.index);
-  case Reg::acc:
-    return fmt::format("r{}", r.index);
-  case Reg::magic:
-    return std::string(magic_name(static_cast<std::uint8_t>(r.index)));
+  case Reg::temp: return fmt::format("t{}", r.index);
+  case Reg::rf: return fmt::format("rf{}", r.index);
+  case Reg::acc: return fmt::format("r{}", r.index);
+  case Reg::magic: return std::string(magic_name(static_cast<std::uint8_t>(r.index)));
   case Reg::imm:
     if (r.index < 16) {
       return fmt::format("{}", r.index);
     }
     return r.index < 32 ? "-nan" : fmt::format("{:f}", std::bit_cast<float>(small_immediate(r.index)));
-  default:
-    return "null";
+  default: return "null";
   }
 }
 
@@ -36,13 +31,13 @@ struct SignalName {
 };
 // Signals with a destination print the register that they do not have yet as rf0.
 constexpr SignalName signal_names[] = {
-    {sig::thrsw, "thrsw"},         {sig::ldvary, "ldvary.rf0"},     {sig::ldtmu, "ldtmu.rf0"},
-    {sig::ldtlb, "ldtlb.rf0"},     {sig::ldtlbu, "ldtlbu.rf0"},     {sig::ldunif, "ldunif"},
-    {sig::ldunifrf, "ldunifrf.rf0"}, {sig::ldunifa, "ldunifa"},     {sig::ldunifarf, "ldunifarf.rf0"},
+    {sig::thrsw, "thrsw"},           {sig::ldvary, "ldvary.rf0"}, {sig::ldtmu, "ldtmu.rf0"},
+    {sig::ldtlb, "ldtlb.rf0"},       {sig::ldtlbu, "ldtlbu.rf0"}, {sig::ldunif, "ldunif"},
+    {sig::ldunifrf, "ldunifrf.rf0"}, {sig::ldunifa, "ldunifa"},   {sig::ldunifarf, "ldunifarf.rf0"},
     {sig::wrtmuc, "wrtmuc"}};
 
 class Reader {
-public:
+ public:
   Reader(std::string_view text, Program& program) : text_(text), p_(program) {}
 
   Expected<void> read() {
@@ -57,7 +52,7 @@ public:
     return resolve();
   }
 
-private:
+ private:
   bool next_line() {
     if (at_ >= text_.size()) {
       return false;
@@ -84,7 +79,8 @@ private:
     return true;
   }
 
-  template <class T> static bool take_number(std::string_view& s, T& value) {
+  template <class T>
+  static bool take_number(std::string_view& s, T& value) {
     const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
     if (error != std::errc{}) {
       return false;
@@ -116,7 +112,8 @@ private:
         }
         p_.blocks.back().succs.push_back(label);
       } while (take(s, ", "));
-      return s.empty() && p_.blocks.back().succs.size() <= 2 ? Expected<void>{} : bad("successors are malformed");
+      return s.empty() && p_.blocks.back().succs.size() <= 2 ? Expected<void>{}
+                                                             : bad("successors are malformed");
     }
     if (!p_.blocks.back().succs.empty()) {
       return bad("instruction after the block's successors");
@@ -176,7 +173,8 @@ private:
 
   Expected<void> check_uniform(const Inst& i) const {
     constexpr std::uint32_t takers = sig::ldunif | sig::ldunifrf | sig::wrtmuc;
-    const bool by_address = i.alu.dst.kind == Reg::magic && takes_uniform(static_cast<std::uint8_t>(i.alu.dst.index));
+    const bool by_address =
+        i.alu.dst.kind == Reg::magic && takes_uniform(static_cast<std::uint8_t>(i.alu.dst.index));
     const bool takes = (i.sigs & takers) != 0 || by_address || (i.is_branch && i.branch.moves_uniforms);
     return takes == (i.uniform != no_index) ? Expected<void>{} : bad("uniform is missing or has no taker");
   }
@@ -256,7 +254,8 @@ private:
     return false;
   }
 
-  template <class E> Expected<void> read_operand(std::string_view& s, Op op, Reg& r, E& modifier, unsigned modifiers) {
+  template <class E>
+  Expected<void> read_operand(std::string_view& s, Op op, Reg& r, E& modifier, unsigned modifiers) {
     std::string_view word = s.substr(0, s.find(','));
     s.remove_prefix(word.size());
     if (read_reg(word, op, r)) {
@@ -331,7 +330,8 @@ private:
       for (std::uint32_t& s : block.succs) {
         const auto it = index_.find(s);
         if (it == index_.end()) {
-          return fail(ErrorKind::input, fmt::format("block {} goes to block {}, which is not there", block.label, s));
+          return fail(ErrorKind::input,
+                      fmt::format("block {} goes to block {}, which is not there", block.label, s));
         }
         s = it->second;
       }
@@ -390,12 +390,12 @@ Expected<Program> parse_vir(std::string_view text, Gpu gpu, Stage stage, unsigne
 std::string to_text(const Program& p, const Inst& i) {
   std::string s;
   if (i.is_branch) {
-    s = fmt::format("{}{}{}  {}{}", i.branch.moves_uniforms ? "bu" : "b", text(i.branch.cond), text(i.branch.msfign),
-                    i.branch.offset, i.branch.moves_uniforms ? ", r:unif" : "");
+    s = fmt::format("{}{}{}  {}{}", i.branch.moves_uniforms ? "bu" : "b", text(i.branch.cond),
+                    text(i.branch.msfign), i.branch.offset, i.branch.moves_uniforms ? ", r:unif" : "");
   } else {
     const Reg& dst = i.sig_dst.kind != Reg::none ? i.sig_dst : i.alu.dst;
-    s = fmt::format("{}{}{}{} {}{}", info(i.alu.op).name, text(i.alu.cond), text(i.alu.push), text(i.alu.update),
-                    reg_text(dst), text(i.alu.pack));
+    s = fmt::format("{}{}{}{} {}{}", info(i.alu.op).name, text(i.alu.cond), text(i.alu.push),
+                    text(i.alu.update), reg_text(dst), text(i.alu.pack));
     for (unsigned n = 0; n < source_count(i.alu); ++n) {
       s += fmt::format(", {}{}", reg_text(i.alu.src[n].reg), text(i.alu.src[n].unpack));
     }

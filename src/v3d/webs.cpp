@@ -9,7 +9,7 @@ namespace lanewise::v3d {
 namespace {
 
 class Webs {
-public:
+ public:
   explicit Webs(Program& p) : p_(p), l_(analyse_liveness(p)), current_(p.temp_count, no_index) {}
 
   void run() {
@@ -26,7 +26,7 @@ public:
     rename();
   }
 
-private:
+ private:
   std::uint32_t make(std::uint32_t) {
     parent_.push_back(static_cast<std::uint32_t>(parent_.size()));
     return parent_.back();
@@ -121,7 +121,8 @@ bool is_removable(const Inst& i) {
   if ((i.sigs & loads) != 0) {
     return i.alu.op == Op::nop;
   }
-  constexpr std::uint16_t effects = vpm_load | vpm_store | tmu_wait | vpm_wait | tsy | touches_msf | writes_rtop;
+  constexpr std::uint16_t effects =
+      vpm_load | vpm_store | tmu_wait | vpm_wait | tsy | touches_msf | writes_rtop;
   return i.alu.dst.kind == Reg::temp && (info(i.alu.op).properties & effects) == 0;
 }
 

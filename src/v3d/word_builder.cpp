@@ -32,8 +32,8 @@ bool WordBuilder::is_legal(Word& w) const {
   if (!conditions_fit(w.add, w.mul) || conflicts(gpu_, w)) {
     return false;
   }
-  if ((w.sigs & sig::addressed) != 0 && (writes_flags(w.add) || writes_flags(w.mul) || w.add.cond != Cond::none ||
-                                         w.mul.cond != Cond::none)) {
+  if ((w.sigs & sig::addressed) != 0 &&
+      (writes_flags(w.add) || writes_flags(w.mul) || w.add.cond != Cond::none || w.mul.cond != Cond::none)) {
     return false;
   }
   // 7.1: a plain load goes to rf0 beside no other signal that writes a register (the rf0 hazard at a switch).
@@ -76,7 +76,8 @@ bool WordBuilder::add(const Inst& i) {
   if ((sigs & sig::ldunif) != 0 && i.sig_dst != implicit_reg(gpu_)) {
     sigs = (sigs & ~sig::ldunif) | sig::ldunifrf;
   }
-  if ((sigs & next.word.sigs) != 0 || ((sigs & sig::addressed) != 0 && (next.word.sigs & sig::addressed) != 0)) {
+  if ((sigs & next.word.sigs) != 0 ||
+      ((sigs & sig::addressed) != 0 && (next.word.sigs & sig::addressed) != 0)) {
     return false;
   }
   next.word.sigs |= sigs;

@@ -6,7 +6,7 @@
 namespace lanewise::v3d {
 
 class WordBuilder {
-public:
+ public:
   explicit WordBuilder(Gpu gpu) : gpu_(gpu) {}
 
   /// Adds the instruction if the word can hold it; else leaves the word as it was.
@@ -15,7 +15,7 @@ public:
   [[nodiscard]] const QpuWord& word() const { return w_; }
   [[nodiscard]] bool empty() const { return empty_; }
 
-private:
+ private:
   [[nodiscard]] bool place(Word& w, const Alu& a) const;
   [[nodiscard]] bool is_legal(Word& w) const;
 

@@ -74,15 +74,17 @@ TEST(Allocate, a_value_of_the_last_section_is_filled_before_the_last_switch) {
   // Seventy values from textures, all alive until behind the last thread switch's sum.
   std::string vir = "BLOCK 0:\nnop t0; ldunif (push[0])\n";
   for (int n = 1; n <= 70; ++n) {
-    vir += fmt::format("mov tmut, t0\nnop null; wrtmuc (tex[{}].p0 | 0x1)\nmov tmus, t0\nnop null; thrsw\nnop t{}; "
-                       "ldtmu.rf0\n",
-                       n, n);
+    vir += fmt::format(
+        "mov tmut, t0\nnop null; wrtmuc (tex[{}].p0 | 0x1)\nmov tmus, t0\nnop null; thrsw\nnop t{}; "
+        "ldtmu.rf0\n",
+        n, n);
   }
   vir += "fadd t100, t1, t2\n";
   for (int n = 3; n <= 70; ++n) {
     vir += fmt::format("fadd t{}, t{}, t{}\n", 98 + n, 97 + n, n);
   }
-  vir += "fmul t200, t1, t168\nfmul t201, t70, t168\nnop null; thrsw\nvfpack tlb, t200, t201\nvfpack tlb, t1, t168\n";
+  vir += "fmul t200, t1, t168\nfmul t201, t70, t168\nnop null; thrsw\nvfpack tlb, t200, t201\nvfpack tlb, "
+         "t1, t168\n";
   const Shader s = given(vir);
   for (const char* feature : {"", "reorder", "batch", "share-slots", "coalesce", "remat"}) {
     AllocateOptions o;
@@ -97,11 +99,12 @@ TEST(Allocate, a_value_of_the_last_section_is_filled_before_the_last_switch) {
 }
 
 TEST(Allocate, copies_of_loop_values_vanish) {
-  const Shader s = given("BLOCK 0:\nnop t0; ldunif (push[0])\nmov t1, 0\nmov t2, 1.000000\n-> BLOCK 1\n"
-                         "BLOCK 1:\nmin.pushc null, t0, t1\nbu.allnap  262, r:unif (0x00000000 / 0.000000)\n-> BLOCK 3, 2\n"
-                         "BLOCK 2:\nfadd t3, t2, 2.000000\nmov t4, t3\nadd t5, t1, 1\nmov t2, t4\nmov t1, t5\n"
-                         "bu  262, r:unif (0x00000000 / 0.000000)\n-> BLOCK 1\n"
-                         "BLOCK 3:\nnop null; thrsw\nvfpack tlb, t2, 0\nvfpack tlb, t2, 1.000000\n");
+  const Shader s = given(
+      "BLOCK 0:\nnop t0; ldunif (push[0])\nmov t1, 0\nmov t2, 1.000000\n-> BLOCK 1\n"
+      "BLOCK 1:\nmin.pushc null, t0, t1\nbu.allnap  262, r:unif (0x00000000 / 0.000000)\n-> BLOCK 3, 2\n"
+      "BLOCK 2:\nfadd t3, t2, 2.000000\nmov t4, t3\nadd t5, t1, 1\nmov t2, t4\nmov t1, t5\n"
+      "bu  262, r:unif (0x00000000 / 0.000000)\n-> BLOCK 1\n"
+      "BLOCK 3:\nnop null; thrsw\nvfpack tlb, t2, 0\nvfpack tlb, t2, 1.000000\n");
   const auto c = compile(s, {});
   ASSERT_TRUE(c) << c.error().to_string();
   EXPECT_EQ(c->allocation.copies_removed, 3u);

@@ -132,14 +132,14 @@ TEST(Pack, refuses_what_the_hardware_lacks) {
     const char* text;
   };
   const Row rows[] = {
-      {Gpu::v42, "fadd rf1, rf2, rf3 ; fmul rf4, rf5, rf6"},              // three ports
-      {Gpu::v42, "fmov rf1, rf2.sat ; nop"},                              // 7.1 modifier, and no fmov in the add unit
-      {Gpu::v71, "fadd rf1, 1, 2 ; nop"},                                 // two immediates
-      {Gpu::v71, "fadd.ifa rf1, rf2, rf3 ; nop ; ldunifrf.rf4"},          // condition beside a signal address
-      {Gpu::v71, "fmul rf1, rf2, rf3 ; nop"},                             // unit
-      {Gpu::v71, "fadd.pushz rf1, rf2, rf3 ; fmul.pushz rf1, rf2, rf3"},  // two pushes
-      {Gpu::v71, "nop ; nop ; ldtlb.rf1; ldtmu.rf1"},                     // signals
-      {Gpu::v71, "fmax rf1, rf2, rf2 ; nop"},                             // order cannot tell fmax
+      {Gpu::v42, "fadd rf1, rf2, rf3 ; fmul rf4, rf5, rf6"},     // three ports
+      {Gpu::v42, "fmov rf1, rf2.sat ; nop"},                     // 7.1 modifier, and no fmov in the add unit
+      {Gpu::v71, "fadd rf1, 1, 2 ; nop"},                        // two immediates
+      {Gpu::v71, "fadd.ifa rf1, rf2, rf3 ; nop ; ldunifrf.rf4"}, // condition beside a signal address
+      {Gpu::v71, "fmul rf1, rf2, rf3 ; nop"},                    // unit
+      {Gpu::v71, "fadd.pushz rf1, rf2, rf3 ; fmul.pushz rf1, rf2, rf3"}, // two pushes
+      {Gpu::v71, "nop ; nop ; ldtlb.rf1; ldtmu.rf1"},                    // signals
+      {Gpu::v71, "fmax rf1, rf2, rf2 ; nop"},                            // order cannot tell fmax
   };
   for (const Row& row : rows) {
     const auto w = parse_word(row.gpu, row.text);
