@@ -15,7 +15,10 @@ uint64_t pair_key(Formula a, Formula b) { return uint64_t{a.bits} << 32 | b.bits
 
 } // namespace
 
-FormulaPool::FormulaPool() : unique_(1024), and_cache_(1024) { nodes_.push_back({0, kTrue, kTrue}); }
+FormulaPool::FormulaPool() : unique_(1024), and_cache_(1024) {
+  nodes_.push_back({0, kTrue, kTrue});
+  narrowings_ = {{0, 0, 0}, {1, 1, 0}};
+}
 
 size_t FormulaPool::unique_slot(uint32_t rank, Formula high, Formula low) const {
   const size_t mask = unique_.size() - 1;
@@ -37,6 +40,8 @@ Formula FormulaPool::node(uint32_t rank, Formula high, Formula low) {
   const auto index = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back({rank, high, low});
   unique_[slot] = index;
+  note_narrowing({index << 1});
+  note_narrowing({index << 1 | 1});
   if (nodes_.size() * 2 > unique_.size()) grow_tables();
   return {index << 1 | negate};
 }
@@ -48,11 +53,72 @@ void FormulaPool::grow_tables() {
   and_cache_.assign(unique_.size(), {});
 }
 
+/// f = atom ? h : l is inside whatever both h and l are inside.
+void FormulaPool::note_narrowing(Formula f) {
+  const Formula outer = common_outer(high(f), low(f));
+  if (outer == kTrue) {
+    narrowings_.push_back({f.bits, f.bits, 0});
+    return;
+  }
+  const Narrowing& p = narrowings_[outer.bits];
+  const Narrowing& j = narrowings_[p.jump];
+  const bool equal_jumps = p.depth - j.depth == j.depth - narrowings_[j.jump].depth;
+  narrowings_.push_back({outer.bits, equal_jumps ? j.jump : outer.bits, p.depth + 1});
+}
+
+Formula FormulaPool::outer_at(Formula f, uint32_t depth) const {
+  uint32_t at = f.bits;
+  while (narrowings_[at].depth > depth) {
+    const Narrowing& n = narrowings_[at];
+    at = narrowings_[n.jump].depth >= depth ? n.jump : n.parent;
+  }
+  return {at};
+}
+
+Formula FormulaPool::common_outer(Formula a, Formula b) const {
+  if (a == kFalse) return b;
+  if (b == kFalse) return a;
+  const uint32_t depth = std::min(narrowings_[a.bits].depth, narrowings_[b.bits].depth);
+  a = outer_at(a, depth);
+  b = outer_at(b, depth);
+  // Formulas of one depth have jumps of one length.
+  while (a != b) {
+    const Narrowing &x = narrowings_[a.bits], &y = narrowings_[b.bits];
+    if (x.depth == 0) return kTrue;
+    const bool far = x.jump != y.jump;
+    a = {far ? x.jump : x.parent};
+    b = {far ? y.jump : y.parent};
+  }
+  return a;
+}
+
+Formula FormulaPool::outer_below(Formula f, uint32_t level) const {
+  while (!is_constant(f) && top(f) >= level) {
+    const Narrowing& n = narrowings_[f.bits];
+    if (n.depth == 0) return kTrue;
+    const bool far = rank({n.jump}) > level;
+    f = {far ? n.jump : n.parent};
+  }
+  return f;
+}
+
+/// inner & outer, where inner is made from outer or from its negation by narrowing.
+std::optional<Formula> FormulaPool::along_narrowings(Formula inner, Formula outer) const {
+  if (outer_at(inner, narrowings_[outer.bits].depth) == outer) return inner;
+  if (outer_at(inner, narrowings_[outer.bits ^ 1].depth) == not_(outer)) return kFalse;
+  return std::nullopt;
+}
+
 /// Puts a and b on the stack, unless the conjunction is known: then true, and `result` is it.
 bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
-  if (a == b || b == kTrue) return result = a, true;
-  if (a == kTrue) return result = b, true;
-  if (a == kFalse || b == kFalse || a == not_(b)) return result = kFalse, true;
+  if (const auto known = trivial_and(a, b)) return result = *known, true;
+  if (rank(a) != rank(b)) {
+    const Formula newer = rank(a) > rank(b) ? a : b, older = rank(a) > rank(b) ? b : a;
+    if (narrowings_[newer.bits].depth > 0)
+      if (const auto known = along_narrowings(newer, older)) return result = *known, true;
+    if (narrowings_[newer.bits ^ 1].depth > 0)
+      if (along_narrowings(not_(newer), older) == kFalse) return result = older, true;
+  }
   if (a.bits > b.bits) std::swap(a, b);
   const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
   if (known.key == pair_key(a, b)) return result = known.result, true;
@@ -60,12 +126,28 @@ bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
   return false;
 }
 
+std::optional<Formula> FormulaPool::trivial_and(Formula a, Formula b) {
+  if (a == b || b == kTrue) return a;
+  if (a == kTrue) return b;
+  if (a == kFalse || b == kFalse || a == not_(b)) return kFalse;
+  return std::nullopt;
+}
+
 Formula FormulaPool::and_(Formula a, Formula b) {
+  for (;;) {
+    uint32_t steps = ~0u;
+    if (const auto result = and_within(a, b, steps)) return *result;
+  }
+}
+
+std::optional<Formula> FormulaPool::and_within(Formula a, Formula b, uint32_t& steps) {
   Formula result;
   stack_.clear();
   if (push_and(a, b, result)) return result;
   // A frame asks for its high branches, then for its low branches, then joins the two.
   while (!stack_.empty()) {
+    if (steps == 0) return std::nullopt;
+    --steps;
     Frame& f = stack_.back();
     if (f.stage == 2) {
       const uint64_t key = pair_key(f.a, f.b);
@@ -92,6 +174,14 @@ Formula FormulaPool::ite(Formula c, Formula a, Formula b) {
 }
 
 Formula FormulaPool::rebuild(Formula f, uint32_t floor, const Step& step, Memo& memo) {
+  for (;;) {
+    uint32_t steps = ~0u;
+    if (const auto result = rebuild_within(f, floor, step, memo, steps)) return *result;
+  }
+}
+
+std::optional<Formula> FormulaPool::rebuild_within(Formula f, uint32_t floor, const Step& step, Memo& memo,
+                                                   uint32_t& steps) {
   // Quantifying does not commute with negation, so the memo tells f from not f.
   const auto below = [&](Formula x) { return is_constant(x) || top(x) < floor; };
   const auto ready = [&](Formula x) { return below(x) || memo.contains(x.bits); };
@@ -105,6 +195,8 @@ Formula FormulaPool::rebuild(Formula f, uint32_t floor, const Step& step, Memo& 
     if (!have_low) work.push_back(l);
     if (!have_high || !have_low) continue;
     work.pop_back();
+    if (steps == 0) return std::nullopt;
+    --steps;
     if (!ready(x)) memo.emplace(x.bits, step(top(x), value(h), value(l)));
   }
   return value(f);

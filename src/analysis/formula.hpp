@@ -4,12 +4,14 @@
 //
 // The atom with the highest level stands on top. Masks are built by narrowing (`inner = outer & newest
 // compare`), and with the newest atom on top each such step makes one node on top of what is there: a chain
-// of n masks costs n nodes, and `implies(inner, outer)` one step. Nothing here recurses, so depth costs no
-// stack.
+// of n masks costs n nodes. That `x = atom ? y & z : y` is inside y is remembered, with jump pointers
+// along such chains (Myers 1983), so `implies(inner, outer)` takes log n looks along them. Nothing here
+// recurses, so depth costs no stack.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -30,6 +32,10 @@ class FormulaPool {
   Formula atom(uint32_t level) { return node(level + 1, kTrue, kFalse); }
   [[nodiscard]] static Formula not_(Formula a) { return {a.bits ^ 1}; }
   Formula and_(Formula a, Formula b);
+  /// None if it takes more than `steps`, from which the steps taken are subtracted.
+  std::optional<Formula> and_within(Formula a, Formula b, uint32_t& steps);
+  /// The conjunction where it is one of the two or a constant.
+  [[nodiscard]] static std::optional<Formula> trivial_and(Formula a, Formula b);
   Formula or_(Formula a, Formula b) { return not_(and_(not_(a), not_(b))); }
   Formula xor_(Formula a, Formula b) { return or_(and_(a, not_(b)), and_(not_(a), b)); }
   Formula ite(Formula c, Formula a, Formula b);
@@ -42,6 +48,9 @@ class FormulaPool {
   using Memo = std::unordered_map<uint32_t, Formula>;
   using Step = std::function<Formula(uint32_t level, Formula high, Formula low)>;
   Formula rebuild(Formula f, uint32_t floor, const Step& step, Memo& memo);
+  /// None if f has more nodes, not counting those in the memo, than `steps`.
+  std::optional<Formula> rebuild_within(Formula f, uint32_t floor, const Step& step, Memo& memo,
+                                        uint32_t& steps);
 
   /// Value under an assignment.
   [[nodiscard]] bool evaluate(Formula f, const std::function<bool(uint32_t level)>& value) const;
@@ -51,12 +60,24 @@ class FormulaPool {
   [[nodiscard]] uint32_t top(Formula f) const { return rank(f) - 1; }
   [[nodiscard]] Formula high(Formula f) const { return {nodes_[f.bits >> 1].high.bits ^ (f.bits & 1)}; }
   [[nodiscard]] Formula low(Formula f) const { return {nodes_[f.bits >> 1].low.bits ^ (f.bits & 1)}; }
+
+  /// A formula that f implies, made of older atoms; kTrue if none is known. `far`: not the next one.
+  [[nodiscard]] Formula outer(Formula f, bool far = false) const {
+    const Narrowing& n = narrowings_[f.bits];
+    return n.depth == 0 ? kTrue : Formula{far ? n.jump : n.parent};
+  }
+  /// One that both imply, and one that f implies with all atoms below `level`.
+  [[nodiscard]] Formula common_outer(Formula a, Formula b) const;
+  [[nodiscard]] Formula outer_below(Formula f, uint32_t level) const;
   [[nodiscard]] size_t node_count() const { return nodes_.size(); }
 
  private:
   struct Node {
     uint32_t rank;     ///< level + 1; 0 for the constant
     Formula high, low; ///< high is never negated, which makes the form unique
+  };
+  struct Narrowing { ///< of a formula with its sign; one that is no narrowing is its own parent
+    uint32_t parent, jump, depth;
   };
   struct Frame { ///< a conjunction under way
     Formula a, b;
@@ -71,12 +92,16 @@ class FormulaPool {
   Formula node(uint32_t rank, Formula high, Formula low);
   [[nodiscard]] size_t unique_slot(uint32_t rank, Formula high, Formula low) const;
   void grow_tables();
+  void note_narrowing(Formula f);
+  [[nodiscard]] Formula outer_at(Formula f, uint32_t depth) const;
+  [[nodiscard]] std::optional<Formula> along_narrowings(Formula inner, Formula outer) const;
   bool push_and(Formula a, Formula b, Formula& result);
   [[nodiscard]] uint32_t rank(Formula f) const { return nodes_[f.bits >> 1].rank; }
 
-  std::vector<Node> nodes_;         ///< [0] is "true"
-  std::vector<uint32_t> unique_;    ///< open addressing: node indices, 0 = free
-  std::vector<AndEntry> and_cache_; ///< direct-mapped, grows with the nodes
+  std::vector<Node> nodes_;           ///< [0] is "true"
+  std::vector<Narrowing> narrowings_; ///< by Formula::bits
+  std::vector<uint32_t> unique_;      ///< open addressing: node indices, 0 = free
+  std::vector<AndEntry> and_cache_;   ///< direct-mapped, grows with the nodes
   std::vector<Frame> stack_;
 };
 

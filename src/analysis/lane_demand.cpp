@@ -9,6 +9,14 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
+namespace {
+
+/// Visits of one value after which its demand is called larger than it is, so that growing ends. Loops nest
+/// less deep than this in all but made-up programs.
+constexpr uint8_t kPatience = 24;
+
+} // namespace
+
 LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks)
     : function_(function), masks_(masks), demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
       block_of_(function.value_count(), cfg::none), dirty_(function.value_count()) {
@@ -19,38 +27,56 @@ LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks)
 }
 
 void LaneDemand::solve() {
+  const std::vector<uint32_t>& order = masks_.order();
+  place_of_.assign(function_.blocks.size(), 0);
+  for (uint32_t i = 0; i < order.size(); ++i) place_of_[order[i]] = i;
+  waiting_.assign(order.size(), false);
+  visits_.assign(function_.value_count(), 0);
   // What must happen whatever anybody reads: effects and terminators.
-  for (uint32_t b : masks_.order()) {
+  for (uint32_t b : order) {
     for (Value v : function_[Block{b}].instructions) {
       const OpKind kind = ir::info(function_[v].op).kind;
       dirty_[v.index] =
           kind == OpKind::store || kind == OpKind::atomic || kind == OpKind::effect || kind == OpKind::end;
     }
   }
-  do {
-    changed_ = false;
-    for (auto b = masks_.order().rbegin(); b != masks_.order().rend(); ++b) {
-      const auto& list = function_[Block{*b}].instructions;
-      for (auto v = list.rbegin(); v != list.rend(); ++v) {
-        if (!dirty_[v->index]) continue;
-        dirty_[v->index] = false;
-        visit(*v, Block{*b});
-      }
+  // The last block that has something to say goes first: what is demanded in a loop settles before anything
+  // in front of the loop is looked at.
+  for (uint32_t place = static_cast<uint32_t>(order.size()); place-- > 0;) {
+    waiting_[place] = true;
+    queue_.push(place);
+  }
+  while (!queue_.empty()) {
+    const uint32_t place = queue_.top();
+    queue_.pop();
+    waiting_[place] = false;
+    const Block block{order[place]};
+    const auto& list = function_[block].instructions;
+    for (auto v = list.rbegin(); v != list.rend(); ++v) {
+      if (!dirty_[v->index]) continue;
+      dirty_[v->index] = false;
+      visit(*v, block);
     }
-  } while (changed_);
+  }
 }
 
 void LaneDemand::want(Value v, Formula lanes, Block use) {
   if (function_.is_constant(v) || lanes == kFalse) return;
   const uint32_t definition = block_of_[v.index];
   if (definition == cfg::none) return;
-  FormulaPool& pool = masks_.pool();
   lanes = function_[v].uniform ? kTrue : masks_.leave_loops(lanes, use, Block{definition});
-  const Formula joined = pool.or_(demand_[v.index], lanes);
+  Formula joined = masks_.bounded().or_above(demand_[v.index], lanes);
   if (joined == demand_[v.index]) return;
+  // A demand that goes on growing around a loop becomes a mask around it, so that growing ends.
+  if (visits_[v.index] > kPatience) joined = masks_.pool().outer(joined, true);
   demand_[v.index] = joined;
+  if (dirty_[v.index]) return;
   dirty_[v.index] = true;
-  changed_ = true;
+  const uint32_t place = place_of_[definition];
+  if (!waiting_[place]) {
+    waiting_[place] = true;
+    queue_.push(place);
+  }
 }
 
 /// The lanes that the demanded lanes of a dpp read from.
@@ -67,7 +93,7 @@ Formula LaneDemand::lanes_read_by_pattern(Value user) {
 
 template <class Each>
 void LaneDemand::for_each_demand(Value user, Each each) {
-  FormulaPool& pool = masks_.pool();
+  BoundedFormulas& bounded = masks_.bounded();
   const ir::Inst& inst = function_[user];
   const auto operands = function_.operands(user);
   const Formula lanes = demand_[user.index];
@@ -86,8 +112,9 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   case Op::select: {
     const Formula m = masks_.formula_of(operands[0]);
     each(0, lanes);
-    each(1, pool.and_(lanes, m));
-    if (!masks_.breaks(BrokenRule::select_forgets_old)) each(2, pool.and_(lanes, FormulaPool::not_(m)));
+    each(1, bounded.and_above(lanes, m));
+    if (!masks_.breaks(BrokenRule::select_forgets_old))
+      each(2, bounded.and_above(lanes, FormulaPool::not_(m)));
     return;
   }
   case Op::and_:
@@ -99,8 +126,8 @@ void LaneDemand::for_each_demand(Value user, Each each) {
         masks_.older(masks_.formula_of(operands[0]), masks_.formula_of(operands[1])) ? 0 : 1;
     const Formula open = masks_.formula_of(operands[guard]);
     const Formula other = masks_.formula_of(operands[1 - guard]);
-    each(guard, masks_.breaks(BrokenRule::both_masks_excused) ? pool.and_(lanes, other) : lanes);
-    each(1 - guard, pool.and_(lanes, inst.op == Op::and_ ? open : FormulaPool::not_(open)));
+    each(guard, masks_.breaks(BrokenRule::both_masks_excused) ? bounded.and_above(lanes, other) : lanes);
+    each(1 - guard, bounded.and_above(lanes, inst.op == Op::and_ ? open : FormulaPool::not_(open)));
     return;
   }
   case Op::load:
@@ -124,8 +151,8 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   }
   case Op::read_first:
     if (lanes == kFalse) return;
-    each(0, pool.or_(masks_.formula_of(operands[1]),
-                     masks_.breaks(BrokenRule::read_first_skips_lane_0) ? kFalse : masks_.lanes(1)));
+    each(0, bounded.or_above(masks_.formula_of(operands[1]),
+                             masks_.breaks(BrokenRule::read_first_skips_lane_0) ? kFalse : masks_.lanes(1)));
     each(1, kTrue);
     return;
   case Op::dpp:
@@ -158,6 +185,7 @@ void LaneDemand::for_each_demand(Value user, Each each) {
 }
 
 void LaneDemand::visit(Value user, Block block) {
+  if (visits_[user.index] <= kPatience) ++visits_[user.index];
   if (function_[user].op == Op::phi) return visit_phi(user, block);
   for_each_demand(user, [&](unsigned i, Formula lanes) { want(function_.operand(user, i), lanes, block); });
 }
@@ -169,16 +197,16 @@ void LaneDemand::visit_phi(Value phi, Block block) {
 }
 
 bool LaneDemand::inside(Value v, Value mask) {
-  return masks_.pool().implies(demand_[v.index], masks_.formula_of(mask));
+  return masks_.bounded().implies(demand_[v.index], masks_.formula_of(mask));
 }
 
 bool LaneDemand::outside(Value v, Value mask) {
-  return masks_.pool().implies(demand_[v.index], FormulaPool::not_(masks_.formula_of(mask)));
+  return masks_.bounded().implies(demand_[v.index], FormulaPool::not_(masks_.formula_of(mask)));
 }
 
 Value LaneDemand::observer(Value v, Value mask) {
   const Formula m = masks_.formula_of(mask);
-  FormulaPool& pool = masks_.pool();
+  BoundedFormulas& bounded = masks_.bounded();
   for (uint32_t b : masks_.order()) {
     const Block block{b};
     for (Value user : function_[block].instructions) {
@@ -186,7 +214,7 @@ Value LaneDemand::observer(Value v, Value mask) {
       if (std::ranges::find(operands, v) == operands.end()) continue;
       bool asks = false;
       const auto test = [&](Value operand, Formula lanes, Block use) {
-        if (operand == v && !pool.implies(masks_.leave_loops(lanes, use, Block{block_of_[v.index]}), m))
+        if (operand == v && !bounded.implies(masks_.leave_loops(lanes, use, Block{block_of_[v.index]}), m))
           asks = true;
       };
       if (function_[user].op == Op::phi) {

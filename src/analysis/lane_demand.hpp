@@ -10,11 +10,13 @@
 
 #include "analysis/mask_algebra.hpp"
 
+#include <queue>
+
 namespace lanewise::analysis {
 
 class LaneDemand {
  public:
-  /// Near-linear: each round goes once over the values whose demand grew, and rounds follow loop nesting.
+  /// Near-linear: blocks are visited again only when the demand of a value in them grew, inner loops first.
   LaneDemand(const ir::Function& function, MaskAlgebra& masks);
 
   [[nodiscard]] Formula demand(ir::Value v) const { return demand_[v.index]; }
@@ -44,7 +46,10 @@ class LaneDemand {
   std::vector<Formula> demand_;
   std::vector<uint32_t> block_of_;
   std::vector<bool> dirty_;
-  bool changed_ = false;
+  std::vector<uint8_t> visits_;         ///< of each value, up to the patience with it
+  std::priority_queue<uint32_t> queue_; ///< places in the reverse post-order
+  std::vector<uint32_t> place_of_;      ///< of each block
+  std::vector<bool> waiting_;           ///< by place: in the queue
 };
 
 } // namespace lanewise::analysis

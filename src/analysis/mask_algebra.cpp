@@ -21,14 +21,11 @@ cfg::Graph graph_of(const ir::Function& f) {
   return {static_cast<uint32_t>(f.blocks.size()), edges};
 }
 
-/// Nodes allowed before the algebra gives up, in proportion to the program.
-size_t node_budget(const ir::Function& f) { return size_t{1'000'000} + size_t{256} * f.value_count(); }
-
 } // namespace
 
 MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
     : function_(function), block_of_(function.value_count(), cfg::none), wide_phi_(function.value_count()),
-      broken_(broken) {
+      lane_table_index_(function.value_count()), broken_(broken) {
   const cfg::Graph graph = graph_of(function);
   order_ = cfg::reverse_post_order(graph);
   loops_ = cfg::find_loops(graph, order_, cfg::dominators(graph));
@@ -40,11 +37,12 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
   }
   // Each round that fails drops the assumption of at least one loop phi.
   do build();
-  while (usable_ && !check_loop_phis());
+  while (!check_loop_phis());
 }
 
 void MaskAlgebra::build() {
   pool_ = {};
+  bounded_ = BoundedFormulas(pool_);
   atoms_.clear();
   pair_atoms_.clear();
   path_atoms_.clear();
@@ -57,10 +55,6 @@ void MaskAlgebra::build() {
       note_lane_table(v);
       if (function_[v].type != ir::Type::u1) continue;
       formulas_[v.index] = make(v, Block{b});
-      if (pool_.node_count() > node_budget(function_)) {
-        usable_ = false;
-        return;
-      }
     }
   }
 }
@@ -69,22 +63,29 @@ bool MaskAlgebra::check_loop_phis() {
   if (breaks(BrokenRule::loop_phi_unchecked)) return true;
   bool all_hold = true;
   for (const Atom& atom : atoms_) {
-    if (!is_loop_phi(atom) || wide_phi_[atom.what]) continue;
-    const Block header{block_of_[atom.what]};
-    Formula entry = kFalse, back = kFalse;
-    for (unsigned e = 0; e < function_[header].predecessors.size(); ++e) {
-      const Formula f = incoming(atom.what, e);
-      Formula& side = loops_.contains(loops_.innermost[header.index], function_[header].predecessors[e].index)
-                          ? back
-                          : entry;
-      side = pool_.or_(side, f);
-    }
-    if (!pool_.implies(back, entry)) {
-      wide_phi_[atom.what] = true;
-      all_hold = false;
-    }
+    if (!is_loop_phi(atom) || wide_phi_[atom.what] || stays_inside(Value{atom.what})) continue;
+    wide_phi_[atom.what] = true;
+    all_hold = false;
   }
   return all_hold;
+}
+
+/// What comes in over the back edges is inside what entered the loop.
+bool MaskAlgebra::stays_inside(Value phi) {
+  const Block header{block_of_[phi.index]};
+  const auto entry = loop_entry(phi, header);
+  if (!entry) return false;
+  for (unsigned e = 0; e < function_[header].predecessors.size(); ++e)
+    if (is_back_edge(header, e) && !bounded_.implies(incoming(phi.index, e), *entry)) return false;
+  return true;
+}
+
+/// The mask that enters the loop, whichever way it does.
+std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
+  std::optional<Formula> entry = kFalse;
+  for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
+    if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(phi.index, e));
+  return entry;
 }
 
 Formula MaskAlgebra::incoming(uint32_t phi, unsigned edge) const {
@@ -92,7 +93,8 @@ Formula MaskAlgebra::incoming(uint32_t phi, unsigned edge) const {
 }
 
 bool MaskAlgebra::is_loop_phi(const Atom& atom) const {
-  return atom.kind == Atom::Kind::mask && function_[Value{atom.what}].op == Op::phi;
+  return atom.kind == Atom::Kind::mask && function_[Value{atom.what}].op == Op::phi &&
+         is_loop_header(Block{block_of_[atom.what]});
 }
 
 bool MaskAlgebra::is_back_edge(Block header, unsigned edge) const {
@@ -166,17 +168,17 @@ Formula MaskAlgebra::make(Value v, Block block) {
     return lanes(set);
   }
   switch (function_[v].op) {
-  case Op::and_: return pool_.and_(operand(0), operand(1));
-  case Op::or_: return pool_.or_(operand(0), operand(1));
-  case Op::xor_: return pool_.xor_(operand(0), operand(1));
+  case Op::and_: return exact_or_atom(v, bounded_.and_(operand(0), operand(1)));
+  case Op::or_: return exact_or_atom(v, bounded_.or_(operand(0), operand(1)));
+  case Op::xor_: return exact_or_atom(v, bounded_.xor_(operand(0), operand(1)));
   case Op::not_: return FormulaPool::not_(operand(0));
-  case Op::select: return pool_.ite(operand(0), operand(1), operand(2));
+  case Op::select: return exact_or_atom(v, bounded_.ite(operand(0), operand(1), operand(2)));
   case Op::eq:
-    if (of_masks()) return FormulaPool::not_(pool_.xor_(operand(0), operand(1)));
-    return make_compare(v);
+    if (!of_masks()) return make_compare(v);
+    return exact_or_atom(v, bounded_.xor_(operand(0), FormulaPool::not_(operand(1))));
   case Op::ne:
-    if (of_masks()) return pool_.xor_(operand(0), operand(1));
-    return make_compare(v);
+    if (!of_masks()) return make_compare(v);
+    return exact_or_atom(v, bounded_.xor_(operand(0), operand(1)));
   case Op::ult:
   case Op::ule:
   case Op::slt:
@@ -185,6 +187,18 @@ Formula MaskAlgebra::make(Value v, Block block) {
   case Op::phi: return make_phi(v, block);
   default: return atom_for(v);
   }
+}
+
+/// A mask whose formula costs too much is an atom of its own. That a conjunction is inside its older operand,
+/// and a disjunction around it, is still said.
+Formula MaskAlgebra::exact_or_atom(Value v, std::optional<Formula> exact) {
+  if (exact) return *exact;
+  const Formula atom = atom_for(v);
+  const Op op = function_[v].op;
+  if (op != Op::and_ && op != Op::or_) return atom;
+  const Formula a = formula_of(function_.operand(v, 0)), b = formula_of(function_.operand(v, 1));
+  const Formula guard = older(a, b) ? a : b;
+  return op == Op::and_ ? pool_.and_(guard, atom) : pool_.or_(guard, atom);
 }
 
 // Compares of one pair of operands share atoms, so that a < b, a <= b, a == b and their opposites imply what
@@ -226,19 +240,16 @@ Formula MaskAlgebra::make_phi(Value v, Block block) {
   if (is_loop_header(block)) {
     const Formula atom =
         new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
-    if (wide_phi_[v.index]) return atom;
-    Formula entry = kFalse;
-    for (unsigned e = 0; e < predecessors.size(); ++e)
-      if (!loops_.contains(loops_.innermost[block.index], predecessors[e].index))
-        entry = pool_.or_(entry, incoming(v.index, e));
-    return pool_.and_(entry, atom);
+    const auto entry = wide_phi_[v.index] ? std::nullopt : loop_entry(v, block);
+    wide_phi_[v.index] = !entry;
+    return entry ? pool_.and_(*entry, atom) : atom;
   }
-  Formula result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);
-  for (auto e = static_cast<unsigned>(predecessors.size()) - 1; e-- > 0;) {
+  std::optional<Formula> result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);
+  for (auto e = static_cast<unsigned>(predecessors.size()) - 1; e-- > 0 && result;) {
     const Formula f = incoming(v.index, e);
-    if (f != result) result = pool_.ite(path_atom(block, e), f, result);
+    if (f != result) result = bounded_.ite(path_atom(block, e), f, *result);
   }
-  return result;
+  return exact_or_atom(v, result);
 }
 
 Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
@@ -248,10 +259,10 @@ Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
     if (!loops_.contains(loop, definition.index)) outermost = loop;
   if (outermost == cfg::none || first_level_[outermost] == ~0u) return f;
   const auto quantify = [&](uint32_t level, Formula high, Formula low) {
-    return changes_in(atoms_[level], outermost) ? pool_.or_(high, low)
-                                                : pool_.ite(pool_.atom(level), high, low);
+    return changes_in(atoms_[level], outermost) ? bounded_.or_above(high, low)
+                                                : bounded_.ite_above(pool_.atom(level), high, low);
   };
-  return pool_.rebuild(f, first_level_[outermost], quantify, loop_memo_[outermost]);
+  return bounded_.rebuild_above(f, first_level_[outermost], quantify, loop_memo_[outermost]);
 }
 
 Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
@@ -264,13 +275,13 @@ Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
   const auto step = [&](uint32_t level, Formula high, Formula low) {
     const Atom& atom = atoms_[level];
     if (header && is_loop_phi(atom) && block_of_[atom.what] == block.index)
-      return pool_.ite(incoming(atom.what, edge), high, low);
-    if (header && changes_in(atom, loop)) return pool_.or_(high, low);
+      return bounded_.ite_above(incoming(atom.what, edge), high, low);
+    if (header && changes_in(atom, loop)) return bounded_.or_above(high, low);
     if (!header && atom.kind == Atom::Kind::way && atom.what == block.index && atom.imm <= edge)
       return atom.imm == edge ? high : low;
-    return pool_.ite(pool_.atom(level), high, low);
+    return bounded_.ite_above(pool_.atom(level), high, low);
   };
-  return pool_.rebuild(f, floor, step, edge_memo_[{block.index, edge}]);
+  return bounded_.rebuild_above(f, floor, step, edge_memo_[{block.index, edge}]);
 }
 
 Formula MaskAlgebra::lanes(uint64_t set) {
@@ -286,9 +297,9 @@ Formula MaskAlgebra::lanes(uint64_t set) {
 
 uint64_t MaskAlgebra::possible_lanes(Formula f) {
   const auto quantify = [&](uint32_t level, Formula high, Formula low) {
-    return level >= kLaneBits ? pool_.or_(high, low) : pool_.ite(pool_.atom(level), high, low);
+    return level >= kLaneBits ? bounded_.or_above(high, low) : pool_.ite(pool_.atom(level), high, low);
   };
-  const Formula g = pool_.rebuild(f, kLaneBits, quantify, lanes_memo_);
+  const Formula g = bounded_.rebuild_above(f, kLaneBits, quantify, lanes_memo_);
   uint64_t set = 0;
   for (unsigned lane = 0; lane < function_.wave_size; ++lane)
     if (pool_.evaluate(g, [&](uint32_t level) { return (lane >> level & 1) != 0; }))
@@ -297,20 +308,20 @@ uint64_t MaskAlgebra::possible_lanes(Formula f) {
 }
 
 const MaskAlgebra::LaneTable* MaskAlgebra::lane_table(Value v) const {
-  const auto it = lane_table_index_.find(v.index);
-  return it == lane_table_index_.end() ? nullptr : &lane_tables_[it->second];
+  const uint32_t i = lane_table_index_[v.index];
+  return i == 0 ? nullptr : &lane_tables_[i - 1];
 }
 
 /// Values that depend on nothing but the lane's index, lane by lane: lane_id, bits of constant words, and
 /// every operation on such values and constants.
 void MaskAlgebra::note_lane_table(Value v) {
-  if (lane_table_index_.contains(v.index)) return;
+  if (lane_table(v)) return;
   const ir::Inst& inst = function_[v];
   const auto ops = function_.operands(v);
   LaneTable table{};
   const auto record = [&] {
-    lane_table_index_.emplace(v.index, static_cast<uint32_t>(lane_tables_.size()));
     lane_tables_.push_back(table);
+    lane_table_index_[v.index] = static_cast<uint32_t>(lane_tables_.size());
   };
   const auto wave_lane = [&](unsigned lane) { return lane & (function_.wave_size - 1); };
   if (inst.op == Op::lane_id) {

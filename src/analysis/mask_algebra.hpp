@@ -12,7 +12,7 @@
 // loses it together with everything that leaned on it: all formulas are then made again.
 #pragma once
 
-#include "analysis/formula.hpp"
+#include "analysis/bounded_formulas.hpp"
 #include "cfg/loops.hpp"
 #include "ir/ir.hpp"
 
@@ -66,8 +66,7 @@ class MaskAlgebra {
   explicit MaskAlgebra(const ir::Function& function, BrokenRule broken = BrokenRule::none);
   [[nodiscard]] bool breaks(BrokenRule rule) const { return broken_ == rule; }
 
-  /// False for irreducible control flow, or when formulas grew out of proportion: nothing is known then, and
-  /// every formula is an atom of its own at best.
+  /// False for irreducible control flow: nothing is known then.
   [[nodiscard]] bool usable() const { return usable_; }
 
   /// The formula of a u1 value.
@@ -89,6 +88,7 @@ class MaskAlgebra {
   }
 
   FormulaPool& pool() { return pool_; }
+  BoundedFormulas& bounded() { return bounded_; }
   [[nodiscard]] const cfg::LoopForest& loops() const { return loops_; }
   /// Blocks in reverse post-order.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_.reverse_post; }
@@ -112,7 +112,10 @@ class MaskAlgebra {
 
   void build();
   bool check_loop_phis();
+  bool stays_inside(ir::Value phi);
   Formula make(ir::Value v, ir::Block block);
+  std::optional<Formula> loop_entry(ir::Value phi, ir::Block header);
+  Formula exact_or_atom(ir::Value v, std::optional<Formula> exact);
   Formula make_phi(ir::Value v, ir::Block block);
   Formula make_compare(ir::Value v);
   Formula new_atom(Atom atom);
@@ -131,6 +134,7 @@ class MaskAlgebra {
   cfg::LoopForest loops_;
   std::vector<uint32_t> block_of_; ///< block index of each value, `none` for constants
   FormulaPool pool_;
+  BoundedFormulas bounded_{pool_};
   std::vector<Atom> atoms_;
   std::vector<Formula> formulas_;
   std::vector<bool> wide_phi_;             ///< loop phis that lost their assumption
@@ -138,7 +142,7 @@ class MaskAlgebra {
   std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block
   std::map<std::tuple<Atom::Kind, uint32_t, uint32_t, uint64_t>, Formula> pair_atoms_;
   std::map<std::pair<uint32_t, uint32_t>, Formula> path_atoms_;
-  std::unordered_map<uint32_t, uint32_t> lane_table_index_;
+  std::vector<uint32_t> lane_table_index_; ///< by value, one more than the place in lane_tables_; 0 = none
   std::vector<LaneTable> lane_tables_;
   std::map<uint32_t, FormulaPool::Memo> loop_memo_;
   std::map<std::pair<uint32_t, uint32_t>, FormulaPool::Memo> edge_memo_;

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
+#include "cli/pass_options.hpp"
 #include "runtime/check.hpp"
 #include "runtime/vulkan_device.hpp"
 
@@ -17,6 +18,7 @@ using Outcome = runtime::CheckStep::Outcome;
 
 struct CheckCommand {
   LaunchOptions launch;
+  std::vector<std::string> without;
   bool exact_nan = false, json = false, no_vulkan = false, quiet = false;
   uint64_t seed = 1;
   uint32_t elements = 4096;
@@ -63,6 +65,7 @@ Expected<bool> check_one(const CheckCommand& command, const LaunchOptions& optio
   runtime::CheckOptions check;
   check.device = device;
   check.exact_nan = command.exact_nan;
+  check.without = command.without;
   check.execute.timeout = std::chrono::milliseconds(static_cast<int64_t>(command.seconds * 1000));
   auto seating = parse_seating(options.wave);
   if (!seating) return std::unexpected(seating.error());
@@ -113,6 +116,7 @@ void add_check(Command& root, int& status) {
   add_launch_options(command, options->launch);
   add_device_options(command, options->launch);
   command.flag("--no-vulkan", options->no_vulkan, "leave the SPIR-V run out");
+  add_without(command, options->without);
   command.flag("--exact-nan", options->exact_nan, "NaNs must agree in every bit");
   command.number("--seed", options->seed, "seed of generated arguments, where no --arg is given")
       .show_default();

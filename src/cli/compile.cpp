@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
+#include "cli/pass_options.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/vulkan_device.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 struct CompileCommand {
   InputOptions input;
-  std::vector<std::string> kernels;
+  std::vector<std::string> kernels, without;
   std::string to = "spirv", output, wave = "auto", block, device;
   unsigned subgroup = 32;
   uint32_t dynamic_lds = 0;
@@ -50,6 +51,12 @@ Record record_of(const container::Kernel& kernel, const Expected<runtime::Compil
   r["us"] = {{"translate", c.times.translate_us}, {"passes", c.times.passes_us},
              {"lower", c.times.lower_us},         {"emit", c.times.emit_us},
              {"validate", c.times.validate_us},   {"total", c.times.total_us()}};
+  for (const auto& p : c.passes.passes) {
+    Record& us = r["pass_us"][std::string(p.pass)];
+    us = p.microseconds + (us.is_null() ? 0.0 : us.get<double>());
+  }
+  const auto& selects = c.passes.exec_select;
+  r["selects"] = {{"found", selects.selects}, {"dropped", selects.dropped}, {"masks_dropped", selects.masks}};
   return r;
 }
 
@@ -87,6 +94,7 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
   options.dynamic_lds_bytes = command.dynamic_lds;
   if (command.full) options.partial_workgroups = {};
   options.validate = command.validate;
+  options.without = command.without;
   options.verify = command.verify;
   options.debug_names = command.debug_names;
   return options;
@@ -175,6 +183,7 @@ void add_compile(Command& root, int& status) {
   command.number("--dynamic-lds", options->dynamic_lds, "bytes of LDS behind the static ones")
       .range(0, 65536);
   command.flag("--full", options->full, "promise that every grid is a multiple of the block");
+  add_without(command, options->without);
   command.flag("--validate", options->validate, "run the SPIR-V validator on the result");
   command.flag("--verify", options->verify, "run the IR verifier after every pass");
   command.flag("--debug-names", options->debug_names, "keep names in the module");

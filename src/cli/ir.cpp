@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
+#include "cli/pass_options.hpp"
 #include "ir/printer.hpp"
 #include "passes/pipeline.hpp"
 #include "translate/translate.hpp"
@@ -19,7 +20,7 @@ constexpr std::string_view kTranslate = "translate", kAll = "all";
 
 struct IrOptions {
   InputOptions input;
-  std::vector<std::string> kernels;
+  std::vector<std::string> kernels, without;
   std::string after{kAll};
   bool times = false;
 };
@@ -45,7 +46,7 @@ Expected<std::string> text_of(const IrOptions& options) {
     auto function = translate::translate(*binary, *kernel);
     if (!function) return std::unexpected(function.error());
     if (options.after != kTranslate) {
-      passes::PipelineOptions pipeline{.verify = true};
+      passes::PipelineOptions pipeline{.verify = true, .without = options.without};
       if (options.after != kAll) pipeline.last = options.after;
       const auto result = passes::run(*function, pipeline);
       if (!result) return std::unexpected(result.error());
@@ -77,6 +78,7 @@ void add_ir(Command& root, int& status) {
   command.text("--after", options->after, "stop behind the first pass of this name")
       .one_of(names)
       .show_default();
+  add_without(command, options->without);
   command.flag("--times", options->times, "print how long each pass took, as comments");
   command.run(status, [options] { return run(*options); });
 }

@@ -11,6 +11,29 @@ using ir::Value;
 
 namespace {
 
+/// There is something that could be dropped.
+bool has_work(const ir::Function& f) {
+  for (const ir::BasicBlock& b : f.blocks)
+    for (Value v : b.instructions) {
+      const Op op = f[v].op;
+      if (!f[v].uniform &&
+          (op == Op::select || (f[v].type == ir::Type::u1 && (op == Op::and_ || op == Op::or_))))
+        return true;
+    }
+  return false;
+}
+
+/// It does something beside making a value.
+bool acts(const ir::Function& f, Value v) {
+  switch (ir::info(f[v].op).kind) {
+  case ir::OpKind::store:
+  case ir::OpKind::atomic:
+  case ir::OpKind::effect:
+  case ir::OpKind::end: return true;
+  default: return false;
+  }
+}
+
 /// The value that `v` equals wherever anybody looks, or `v` itself.
 Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, analysis::LaneDemand& demand,
                           Value v) {
@@ -22,15 +45,16 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
   if (f[v].type == ir::Type::u1 && (f[v].op == Op::and_ || f[v].op == Op::or_)) {
     // The older operand, the guard, is right wherever the result is demanded; the newer one only where the
     // guard leaves the decision to it (LaneDemand), so it may stand alone only if that is everywhere.
-    FormulaPool& pool = masks.pool();
+    analysis::BoundedFormulas& bounded = masks.bounded();
     const Formula where = demand.demand(v), first = masks.formula_of(operands[0]),
                   second = masks.formula_of(operands[1]);
     const unsigned guard = masks.older(first, second) ? 0 : 1;
     const Formula old = guard == 0 ? first : second, newer = guard == 0 ? second : first;
     const bool is_and = f[v].op == Op::and_;
     const auto neutral = [&](Formula x) { return is_and ? x : FormulaPool::not_(x); };
-    if (pool.implies(where, neutral(old))) return operands[1 - guard];
-    if (pool.implies(pool.and_(where, neutral(old)), neutral(newer))) return operands[guard];
+    if (bounded.implies(where, neutral(old))) return operands[1 - guard];
+    const auto both = bounded.and_(where, neutral(old));
+    if (both && bounded.implies(*both, neutral(newer))) return operands[guard];
   }
   return v;
 }
@@ -38,8 +62,9 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
 } // namespace
 
 ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& options) {
-  analysis::MaskAlgebra masks(function, options.broken);
   ExecSelectResult result;
+  if (!has_work(function)) return result;
+  analysis::MaskAlgebra masks(function, options.broken);
   if (!masks.usable()) return result;
   analysis::LaneDemand demand(function, masks);
   std::vector<Value> replacement(function.value_count());
@@ -67,20 +92,24 @@ ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& op
       v = replacement[v.index];
     return v;
   };
-  // A value that nobody can tell is as good as zero: what fed only it dies, and no load is left behind whose
-  // address nobody kept right.
-  const auto nobody_tells = [&](Value v) {
-    return v.index < replacement.size() && replacement[v.index] && demand.dead(v) &&
-           function[v].components == 1;
+  // A value that nobody can tell goes, and is as good as zero where it is still named. Loads must go now:
+  // nobody kept their addresses right.
+  const auto dies = [&](Value v) {
+    return v.index < replacement.size() && replacement[v.index] && demand.dead(v) && !acts(function, v);
   };
   for (auto& block : function.blocks) {
+    const size_t dead = std::erase_if(block.instructions, dies);
+    result.dead += static_cast<unsigned>(dead);
     for (Value v : block.instructions) {
       for (Value& operand : function.operands(v)) {
-        operand = resolve(operand);
-        if (nobody_tells(operand)) operand = function.constant(function[operand].type, 0);
+        Value now = resolve(operand);
+        if (dies(now)) now = function.constant(function[now].type, 0);
+        result.changed |= now != operand;
+        operand = now;
       }
     }
   }
+  result.changed |= result.dead > 0;
   return result;
 }
 

@@ -7,6 +7,8 @@
 //   %3 = or %a, %b                read only where not %a        ->  %b
 //                                 %b inside %a where it is read ->  %a
 //
+// Values that nobody can tell in any lane, masks among them, are removed.
+//
 // When: after the masks are in their simplest form (simplify, mask_phis), before dce. All rewrites rest on
 // one solution of lane demand, so chains of writes to one register collapse in one run.
 #pragma once
@@ -28,6 +30,8 @@ struct ExecSelectResult {
   unsigned selects = 0; ///< per-lane selects found
   unsigned dropped = 0; ///< of these, replaced by one of their values
   unsigned masks = 0;   ///< mask operations dropped
+  unsigned dead = 0;    ///< values that nobody could tell in any lane, gone
+  bool changed = false;
   struct Kept {
     ir::Value select, observer; ///< the use that can see lanes outside the mask
   };

@@ -10,27 +10,67 @@
 namespace lanewise::passes {
 namespace {
 
-using Run = Expected<bool> (*)(ir::Function&);
+struct Context {
+  const PipelineOptions& options;
+  PipelineReport& report;
+};
+
+using Run = Expected<bool> (*)(ir::Function&, Context&);
 
 template <bool (*pass)(ir::Function&)>
-Expected<bool> always(ir::Function& f) {
+Expected<bool> always(ir::Function& f, Context&) {
   return pass(f);
 }
+
+template <Expected<bool> (*pass)(ir::Function&)>
+Expected<bool> unless_refused(ir::Function& f, Context&) {
+  return pass(f);
+}
+
+Expected<bool> drop_selects(ir::Function& f, Context& context) {
+  context.report.exec_select = exec_select(f, context.options.exec_select);
+  return context.report.exec_select.changed;
+}
+
+enum class Need : uint8_t { optional, required };
+using enum Need;
 
 struct Pass {
   std::string_view name;
   Run run;
+  Need need = optional; ///< required: what comes behind the pipeline relies on it
 };
 
 /// What runs, in order. Each later row profits from the ones before it; see docs/passes.md for why.
 constexpr std::array kPasses{
-    Pass{"cfg_cleanup", always<cfg_cleanup>},   Pass{"uniformity", always<uniformity>},
-    Pass{"simplify", always<simplify>},         Pass{"lower_buffers", lower_buffers},
-    Pass{"resolve_flat", always<resolve_flat>}, Pass{"mask_phis", always<mask_phis>},
-    Pass{"dead_code", always<dead_code>},       Pass{"uniformity", always<uniformity>},
-    Pass{"simplify", always<simplify>},         Pass{"cfg_cleanup", always<cfg_cleanup>},
+    Pass{"cfg_cleanup", always<cfg_cleanup>},
+    Pass{"uniformity", always<uniformity>, required},
+    Pass{"simplify", always<simplify>},
+    Pass{"lower_buffers", unless_refused<lower_buffers>, required},
+    Pass{"resolve_flat", always<resolve_flat>},
+    Pass{"mask_phis", always<mask_phis>},
+    Pass{"dead_code", always<dead_code>},
+    Pass{"exec_select", drop_selects},
+    Pass{"uniformity", always<uniformity>, required},
+    Pass{"simplify", always<simplify>},
+    Pass{"cfg_cleanup", always<cfg_cleanup>},
     Pass{"dead_code", always<dead_code>},
 };
+
+Expected<void> check_names(const PipelineOptions& options) {
+  const auto known = [](std::string_view name) {
+    return std::ranges::find(kPasses, name, &Pass::name) != kPasses.end();
+  };
+  if (!options.last.empty() && !known(options.last))
+    return fail(ErrorKind::call, "there is no pass '" + std::string(options.last) + "'");
+  for (const std::string& name : options.without) {
+    const auto pass = std::ranges::find(kPasses, std::string_view(name), &Pass::name);
+    if (pass == kPasses.end()) return fail(ErrorKind::call, "there is no pass '" + name + "'");
+    if (pass->need == required)
+      return fail(ErrorKind::call, "pass '" + name + "' cannot be left out: later stages rely on it");
+  }
+  return {};
+}
 
 } // namespace
 
@@ -40,16 +80,23 @@ std::vector<std::string_view> pass_names() {
   return names;
 }
 
+std::vector<std::string_view> optional_pass_names() {
+  std::vector<std::string_view> names;
+  for (const Pass& p : kPasses)
+    if (p.need == optional && std::ranges::find(names, p.name) == names.end()) names.push_back(p.name);
+  return names;
+}
+
 Expected<PipelineReport> run(ir::Function& f, const PipelineOptions& options) {
   using Clock = std::chrono::steady_clock;
   PipelineReport report;
-  if (!options.last.empty() && std::ranges::find(kPasses, options.last, &Pass::name) == kPasses.end()) {
-    return fail(ErrorKind::call, "there is no pass '" + std::string(options.last) + "'");
-  }
+  if (auto ok = check_names(options); !ok) return std::unexpected(ok.error());
+  Context context{options, report};
   for (size_t i = 0; i < kPasses.size(); ++i) {
     const Pass& pass = kPasses[i];
+    if (std::ranges::find(options.without, pass.name) != options.without.end()) continue;
     const auto start = Clock::now();
-    const auto changed = pass.run(f);
+    const auto changed = pass.run(f, context);
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
     if (!changed) return std::unexpected(changed.error());
     report.passes.push_back({pass.name, time.count(), *changed});

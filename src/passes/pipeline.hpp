@@ -2,9 +2,11 @@
 #pragma once
 
 #include "ir/ir.hpp"
+#include "passes/exec_select.hpp"
 #include "support/error.hpp"
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +19,10 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, size_t index, const ir::Function&)> after;
   /// Stop behind the first pass of this name; empty = run all. An unknown name is an error.
   std::string_view last;
+  /// Passes that are left out. Those that later stages need cannot be; that, and an unknown name, is an
+  /// error.
+  std::vector<std::string> without;
+  ExecSelectOptions exec_select;
 };
 
 struct PassTime {
@@ -27,13 +33,16 @@ struct PassTime {
 
 struct PipelineReport {
   std::vector<PassTime> passes;
+  ExecSelectResult exec_select; ///< its values are of the function, gone from blocks or not
 };
 
 /// Names in the order in which they run.
 [[nodiscard]] std::vector<std::string_view> pass_names();
+/// Names that `without` may hold, each once.
+[[nodiscard]] std::vector<std::string_view> optional_pass_names();
 
 /// The program may only come from verified IR. Errors: `unsupported` from a pass that refuses the program,
-/// `check` from the verifier, `call` for an unknown `last`.
+/// `check` from the verifier, `call` for an unknown `last` or `without`.
 [[nodiscard]] Expected<PipelineReport> run(ir::Function& f, const PipelineOptions& options = {});
 
 } // namespace lanewise::passes

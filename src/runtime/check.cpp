@@ -68,6 +68,7 @@ class Checker {
       c.host.subgroup_operations &= options_.subgroup_size > 1;
     }
     c.verify = true;
+    c.without = options_.without;
     c.validate = options_.validate;
     if (options_.interpreter)
       c.observe = [this](std::string_view point, const ir::Function& f,

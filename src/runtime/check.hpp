@@ -18,6 +18,7 @@ struct CheckOptions {
   bool exact_nan = false; ///< NaNs must agree in every bit; else any two NaNs
                           ///< of a float buffer are equal
   bool interpreter = true;
+  std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
   bool validate = true; ///< the SPIR-V validator
   ExecuteOptions execute;
 };

@@ -79,9 +79,10 @@ Expected<void> show(const CompileOptions& options, std::string_view point, const
   return options.observe ? options.observe(point, f, host_lanes) : Expected<void>{};
 }
 
-Expected<void> run_passes(ir::Function& f, const CompileOptions& options) {
+Expected<passes::PipelineReport> run_passes(ir::Function& f, const CompileOptions& options) {
   passes::PipelineOptions pipeline;
   pipeline.verify = options.verify;
+  pipeline.without = options.without;
   std::optional<Error> stopped;
   if (options.observe)
     pipeline.after = [&](std::string_view pass, size_t index, const ir::Function& now) {
@@ -91,8 +92,7 @@ Expected<void> run_passes(ir::Function& f, const CompileOptions& options) {
     };
   auto report = passes::run(f, pipeline);
   if (stopped) return std::unexpected(*stopped);
-  if (!report) return std::unexpected(report.error());
-  return {};
+  return report;
 }
 
 Error in_kernel(Error e, const container::Kernel& kernel) {
@@ -118,7 +118,9 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
   if (auto ok = show(options, "after translation", *function); !ok) return std::unexpected(ok.error());
 
   clock.lap();
-  if (auto ok = run_passes(*function, options); !ok) return std::unexpected(ok.error());
+  auto report = run_passes(*function, options);
+  if (!report) return std::unexpected(report.error());
+  result.passes = std::move(*report);
   result.times.passes_us = clock.lap();
   result.optimised_values = count_values(*function);
 

@@ -4,11 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "container/shader_binary.hpp"
 #include "ir/ir.hpp"
 #include "lanewise/lanewise.hpp"
+#include "passes/pipeline.hpp"
 #include "spirv/emit.hpp"
 #include "support/error.hpp"
 
@@ -42,6 +45,7 @@ struct CompileOptions {
   bool verify = false;   ///< the IR verifier after every stage and pass
   bool validate = false; ///< the SPIR-V validator on the result
   bool debug_names = false;
+  std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
   Observer observe;
 };
 
@@ -59,6 +63,7 @@ struct CompiledKernel {
   uint32_t translated_values = 0, optimised_values = 0,
            lowered_values = 0; ///< values in blocks
   StageTimes times;
+  passes::PipelineReport passes;
 };
 
 /// Decodes and translates, runs the passes, lowers waves to host invocations,

@@ -1,0 +1,73 @@
+#include "analysis/bounded_formulas.hpp"
+
+namespace lanewise::analysis {
+namespace {
+
+/// Steps that every question adds to the account, what is on it at the beginning, which part of it one
+/// question may use, and what it may use in any case.
+constexpr uint64_t kEarned = 8, kInitial = 2048, kPart = 8, kAlways = 16;
+
+} // namespace
+
+uint32_t BoundedFormulas::allowance() {
+  const uint64_t account = kInitial + kEarned * ++questions_;
+  return static_cast<uint32_t>(kAlways + (account > spent_ ? (account - spent_) / kPart : 0));
+}
+
+std::optional<Formula> BoundedFormulas::and_(Formula a, Formula b) {
+  if (const auto known = FormulaPool::trivial_and(a, b)) return known;
+  uint32_t steps = allowance();
+  const uint32_t before = steps;
+  const auto result = pool_->and_within(a, b, steps);
+  spent_ += before - steps;
+  return result;
+}
+
+std::optional<Formula> BoundedFormulas::or_(Formula a, Formula b) {
+  const auto result = and_(FormulaPool::not_(a), FormulaPool::not_(b));
+  return result ? std::optional(FormulaPool::not_(*result)) : std::nullopt;
+}
+
+std::optional<Formula> BoundedFormulas::ite(Formula c, Formula a, Formula b) {
+  if (a == b) return a;
+  const auto first = and_(c, a);
+  const auto second = first ? and_(FormulaPool::not_(c), b) : std::nullopt;
+  return second ? or_(*first, *second) : std::nullopt;
+}
+
+std::optional<Formula> BoundedFormulas::xor_(Formula a, Formula b) { return ite(a, FormulaPool::not_(b), b); }
+
+Formula BoundedFormulas::and_above(Formula demand, Formula mask) {
+  if (const auto exact = and_(demand, mask)) return *exact;
+  // What is left of the demand when it forgets everything newer than the mask is usually around the mask, or
+  // one step below it.
+  const Formula older = pool_->outer_below(demand, pool_->top(mask));
+  const auto both = and_(older, mask);
+  return both ? *both : older == kTrue ? mask : older;
+}
+
+Formula BoundedFormulas::or_above(Formula a, Formula b) {
+  const auto exact = or_(a, b);
+  return exact ? *exact : pool_->common_outer(a, b);
+}
+
+Formula BoundedFormulas::ite_above(Formula c, Formula a, Formula b) {
+  if (a == b) return a;
+  if (const auto exact = ite(c, a, b)) return *exact;
+  return or_above(a, b);
+}
+
+Formula BoundedFormulas::rebuild_above(Formula f, uint32_t floor, const FormulaPool::Step& step,
+                                       FormulaPool::Memo& memo) {
+  if (FormulaPool::is_constant(f) || pool_->top(f) < floor) return f;
+  uint32_t steps = 4 * allowance();
+  const uint32_t before = steps;
+  const auto result = pool_->rebuild_within(f, floor, step, memo, steps);
+  spent_ += before - steps;
+  if (result) return *result;
+  const Formula above = pool_->outer_below(f, floor);
+  memo[f.bits] = above;
+  return above;
+}
+
+} // namespace lanewise::analysis

@@ -1,0 +1,47 @@
+// Operations on formulas at a price in proportion to the program.
+//
+// Decision diagrams can explode. Masks do not, since they are made by narrowing; but demand also runs through
+// selects on data (`index == 3 ? a : b`), where a union of many unrelated conditions may double with each
+// further one. So an operation may take a number of steps that grows with the number of operations asked for
+// and shrinks with the steps spent so far: all of them together cost a constant each, and single ones may be
+// large while the account is full.
+//
+// What does not fit is answered from above: demand may always be called larger than it is. Then it becomes
+// the mask that both operands are narrowings of: the one the program was in when it began to compare data.
+#pragma once
+
+#include "analysis/formula.hpp"
+
+#include <optional>
+
+namespace lanewise::analysis {
+
+class BoundedFormulas {
+ public:
+  explicit BoundedFormulas(FormulaPool& pool) : pool_(&pool) {}
+
+  /// Exact, or none if it costs too much.
+  std::optional<Formula> and_(Formula a, Formula b);
+  std::optional<Formula> or_(Formula a, Formula b);
+  std::optional<Formula> xor_(Formula a, Formula b);
+  std::optional<Formula> ite(Formula c, Formula a, Formula b);
+
+  /// Every assignment that satisfies a satisfies b; false if that costs too much to find out.
+  bool implies(Formula a, Formula b) { return and_(a, FormulaPool::not_(b)) == kFalse; }
+
+  /// A formula that the exact one implies.
+  Formula and_above(Formula demand, Formula mask);
+  Formula or_above(Formula a, Formula b);
+  Formula ite_above(Formula c, Formula a, Formula b);
+  /// FormulaPool::rebuild, where `step` answers from above. If it costs too much, everything from `floor` on
+  /// is forgotten, so `step` may do no more than quantify or replace atoms.
+  Formula rebuild_above(Formula f, uint32_t floor, const FormulaPool::Step& step, FormulaPool::Memo& memo);
+
+ private:
+  uint32_t allowance();
+
+  FormulaPool* pool_;
+  uint64_t questions_ = 0, spent_ = 0;
+};
+
+} // namespace lanewise::analysis
