@@ -1,5 +1,7 @@
 #include "translate/flow.hpp"
 
+#include "cfg/dominators.hpp"
+
 #include <algorithm>
 
 namespace lanewise::translate {
@@ -10,6 +12,7 @@ Flow::Flow(const Graph& graph) : irreducible_(graph.nodes.size()) {
   collect_predecessors(graph);
   find_written(graph);
   merge_loops();
+  find_dominators(graph);
 }
 
 void Flow::number_variables(const Graph& graph) {
@@ -109,6 +112,41 @@ void Flow::merge_loop(uint32_t header) {
         take(q);
       else if (q != header)
         irreducible_[header] = true; // enters the loop beside its header
+    }
+  }
+}
+
+void Flow::find_dominators(const Graph& graph) {
+  std::vector<cfg::Edge> edges;
+  for (const uint32_t n : order_)
+    for (const uint32_t p : predecessors(n)) edges.emplace_back(p, n);
+  dominator_ = cfg::dominators(cfg::Graph(static_cast<uint32_t>(graph.nodes.size()), edges)).parent;
+  since_dominator_ = VariableSets(graph.nodes.size(), variable_count());
+  since_unknown_.assign(graph.nodes.size(), false);
+  std::vector<uint32_t> seen(graph.nodes.size(), none);
+  for (const uint32_t n : order_)
+    if (dominator_[n] != none && (predecessors(n).size() > 1 || predecessors(n).front() != dominator_[n]))
+      collect_changes(n, seen);
+}
+
+/// All that lies between a node and its immediate dominator is found by walking up the dominator tree from
+/// its predecessors: what was skipped on the way up is known already, because nodes come in reverse post
+/// order.
+void Flow::collect_changes(uint32_t node, std::vector<uint32_t>& seen) {
+  const auto add = [&](uint32_t from) {
+    since_dominator_.unite(node, written_, from);
+    if (irreducible_[from]) since_unknown_[node] = true;
+  };
+  for (const uint32_t p : predecessors(node)) {
+    if (position_[p] >= position_[node]) { // the loop that starts here
+      add(node);
+      continue;
+    }
+    for (uint32_t q = p; q != none && q != dominator_[node] && seen[q] != node; q = dominator_[q]) {
+      seen[q] = node;
+      add(q);
+      since_dominator_.unite(node, q);
+      if (since_unknown_[q]) since_unknown_[node] = true;
     }
   }
 }

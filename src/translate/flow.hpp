@@ -1,6 +1,7 @@
 // The graph as SSA construction wants it: nodes in reverse post order, predecessors, and for each loop the
 // variables that it may change, so that a loop's header gets phis for those only. A register that a loop
-// leaves alone keeps its one value, and with it what is known of it.
+// leaves alone keeps its one value, and with it what is known of it. The same for places where paths merge:
+// what nobody wrote since the paths parted needs no phi.
 #pragma once
 
 #include "translate/graph.hpp"
@@ -28,6 +29,15 @@ class Flow {
     return irreducible_[node] || written_.contains(node, variable);
   }
 
+  /// Immediate dominator, Flow::none of the entry.
+  static constexpr uint32_t none = UINT32_MAX;
+  [[nodiscard]] uint32_t dominator(uint32_t node) const { return dominator_[node]; }
+  /// Whether `variable` may change on a way from the end of the node's immediate dominator to the node, the
+  /// loop that the node is the header of included. False: both places see one value.
+  [[nodiscard]] bool changes_since_dominator(uint32_t node, unsigned variable) const {
+    return dominator_[node] == none || since_unknown_[node] || since_dominator_.contains(node, variable);
+  }
+
   /// Number of a register's variable; only of registers that the program writes.
   static constexpr uint16_t no_variable = UINT16_MAX;
   [[nodiscard]] uint16_t variable(unsigned reg) const { return variable_[reg]; }
@@ -44,6 +54,8 @@ class Flow {
   void find_written(const Graph& graph);
   void merge_loops();
   void merge_loop(uint32_t header);
+  void find_dominators(const Graph& graph);
+  void collect_changes(uint32_t node, std::vector<uint32_t>& seen);
   uint32_t representative(uint32_t node);
 
   std::vector<uint32_t> order_, position_, first_, predecessors_;
@@ -51,7 +63,10 @@ class Flow {
   std::vector<bool> irreducible_;
   std::array<uint16_t, reg::count> variable_{};
   std::vector<uint16_t> registers_;
-  VariableSets written_{0, 0};
+  VariableSets written_{0, 0}; ///< by the node; by the whole loop if it is a header
+  std::vector<uint32_t> dominator_;
+  VariableSets since_dominator_{0, 0};
+  std::vector<bool> since_unknown_; ///< a loop with a second entry lies in between
 };
 
 } // namespace lanewise::translate

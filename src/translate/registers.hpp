@@ -55,8 +55,10 @@ class VariableSets {
   [[nodiscard]] bool contains(size_t set, unsigned v) const {
     return bits_[set * words_ + v / 64] >> (v % 64) & 1;
   }
-  void unite(size_t into, size_t from) {
-    for (size_t w = 0; w < words_; ++w) bits_[into * words_ + w] |= bits_[from * words_ + w];
+  void unite(size_t into, size_t from) { unite(into, *this, from); }
+  /// With a set of another collection over the same variables.
+  void unite(size_t into, const VariableSets& other, size_t from) {
+    for (size_t w = 0; w < words_; ++w) bits_[into * words_ + w] |= other.bits_[from * words_ + w];
   }
 
  private:

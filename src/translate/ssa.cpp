@@ -27,17 +27,18 @@ Value Ssa::initial_value(unsigned reg) {
   return v;
 }
 
-/// Walks up while there is one predecessor.
+/// Walks up while there is one predecessor, and over merging paths that all leave the variable alone.
 Value Ssa::find(uint32_t node, uint16_t variable, uint32_t& merge) {
   while (true) {
     if (const uint32_t v = at(node, variable)) return resolve({v});
     const auto predecessors = flow_->predecessors(node);
     if (predecessors.empty()) return initial_value(flow_->register_of(variable));
-    if (predecessors.size() > 1 || node == flow_->order().front()) {
+    if (node == flow_->order().front() ||
+        (predecessors.size() > 1 && flow_->changes_since_dominator(node, variable))) {
       merge = node;
       return {};
     }
-    node = predecessors.front();
+    node = predecessors.size() > 1 ? flow_->dominator(node) : predecessors.front();
   }
 }
 

@@ -31,6 +31,25 @@ std::string refusal(std::span<const uint32_t> words) {
   return f ? "translated" : f.error().to_string();
 }
 
+/// Where paths meet again a register that none of them wrote needs no phi, not even one that is found
+/// redundant later.
+TEST(Translate, MergesMakePhisOnlyOfWhatWasWritten) {
+  std::vector<uint32_t> words{0xbe840387}; // s_mov_b32 s4, 7
+  constexpr unsigned diamonds = 200;
+  for (unsigned k = 0; k < diamonds; ++k)
+    words.insert(words.end(), {0xbf068002,   // s_cmp_eq_u32 s2, 0
+                               0xbf850001,   // s_cbranch_scc1 1
+                               0x80038103}); // s_add_u32 s3, s3, 1
+  words.insert(words.end(), {0x80050304,     // s_add_u32 s5, s4, s3
+                             0xbf810000});   // s_endpgm
+  const auto binary = program(words);
+  const auto f = translate(binary, binary.kernels[0], {});
+  ASSERT_TRUE(f) << f.error().to_string();
+  unsigned phis = 0; // made at any time, also those that stand in no block
+  for (uint32_t v = 1; v < f->value_count(); ++v) phis += (*f)[ir::Value{v}].op == ir::Op::phi;
+  EXPECT_EQ(phis, diamonds); // s3 after each
+}
+
 TEST(Translate, CompareAndSaveexecMakeAMask) {
   const uint32_t words[] = {
       0xf4040100, 0xfa000008, // s_load_dwordx2 s[4:5], s[0:1], 0x8
