@@ -125,19 +125,18 @@ b0:
   %6 = uniform i32 extract.1 %4
   br b1
 b1: from b0, b1
-  %7 = i32 phi i32 0, %10
-  %8 = uniform i32 phi i32 0, %11
+  %7 = i32 phi i32 0, %9
+  %8 = uniform i32 phi i32 0, %10
   %9 = i32 add %7, %3
-  %10 = i32 select %1, %9, %7
-  %11 = uniform i32 add %8, i32 1
-  %12 = uniform u1 ult %11, i32 10
-  cond_br %12, b1, b2
+  %10 = uniform i32 add %8, i32 1
+  %11 = uniform u1 ult %10, i32 10
+  cond_br %11, b1, b2
 b2: from b1
-  %13 = i32 shl %3, i32 2
-  %14 = uniform i64 pack64 %5, %6
-  %15 = i64 zext %13
-  %16 = i64 add %14, %15
-  store.global.4 %16, %1, %9
+  %12 = i32 shl %3, i32 2
+  %13 = uniform i64 pack64 %5, %6
+  %14 = i64 zext %12
+  %15 = i64 add %13, %14
+  store.global.4 %15, %1, %9
   ret
 )");
 }
