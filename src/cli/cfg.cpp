@@ -51,7 +51,9 @@ struct Shape {
 
 Expected<Shape> shape_of(const container::ShaderBinary& binary, const Kernel& kernel) {
   const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
-  auto code = translate::build_graph(binary, static_cast<uint32_t>(kernel.entry), wave);
+  const auto entry = translate::entry_sgprs(kernel, static_cast<unsigned>(wave));
+  if (!entry) return std::unexpected(entry.error());
+  auto code = translate::build_graph(binary, static_cast<uint32_t>(kernel.entry), wave, {.entry = &*entry});
   if (!code) {
     Error& e = code.error();
     e.where = fmt::format("kernel {}{}{}", printable(kernel.name), e.where.empty() ? "" : ", ", e.where);

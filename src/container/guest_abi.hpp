@@ -31,6 +31,13 @@ namespace packet {
 inline constexpr uint32_t setup = 2, workgroup_size_x = 4, workgroup_size_y = 6, workgroup_size_z = 8,
                           grid_size_x = 12, grid_size_y = 16, grid_size_z = 20, private_segment_size = 24,
                           group_segment_size = 28, kernel_object = 32, kernarg_address = 40, bytes = 64;
+/// Behind the packet the dispatcher puts the callee table of a linked program (runtime/linked.hpp).
+inline constexpr uint32_t callees = bytes;
+}
+
+/// An entry says which of a slot's callees a target address means. Byte offsets in an entry.
+namespace callee_table {
+inline constexpr uint32_t address = 0, callee = 8, entry_bytes = 16;
 }
 
 } // namespace lanewise::guest_abi

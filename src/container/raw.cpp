@@ -183,6 +183,9 @@ KernelDescriptor parse_descriptor(const Object& fields, std::string_view kernel)
   // Decoding the properties alone tells how many user SGPRs they take.
   KernelDescriptor counted;
   counted.rsrc2 = 16u << 1;
+  d.user.kernarg_preload_length = uint8_t(fields.number("user_data", 0, 16));
+  d.kernarg_size = std::max(d.kernarg_size, 4u * d.user.kernarg_preload_length);
+  counted.user.kernarg_preload_length = d.user.kernarg_preload_length;
   if (auto done = decode_registers(counted, properties); !done) throw Refused{done.error()};
   d.rsrc1 = fields.find("rsrc1") ? fields.word("rsrc1", 0) : make_rsrc1(fields, counted.wave32);
   d.rsrc2 = fields.find("rsrc2") ? fields.word("rsrc2", 0)
@@ -239,6 +242,7 @@ Kernel parse_kernel(const Json& json, uint64_t address, uint64_t code_bytes) {
                        "wgp_mode",
                        "user_sgprs",
                        "user_sgpr_count",
+                       "user_data",
                        "workgroup_ids",
                        "workgroup_info",
                        "workitem_ids",

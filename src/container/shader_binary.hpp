@@ -28,7 +28,7 @@ struct UserSgprs {
   bool dispatch_id = false;            // 2
   bool flat_scratch_init = false;      // 2
   bool private_segment_size = false;   // 1
-  uint8_t kernarg_preload_length = 0;  ///< SGPRs; gfx10.3 preloads none
+  uint8_t kernarg_preload_length = 0;  ///< SGPRs filled from the kernarg segment: a shader's user data
   uint16_t kernarg_preload_offset = 0; ///< dwords into the kernarg segment
   uint8_t count = 0;                   ///< COMPUTE_PGM_RSRC2.USER_SGPR
 };

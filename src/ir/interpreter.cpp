@@ -59,6 +59,11 @@ Expected<void> check(const Function& f, const InterpreterDispatch& d) {
   if (f.scratch_bytes * items > kMaxBytes || uint64_t{f.lds_bytes} + d.dynamic_lds_bytes > kMaxBytes) {
     return fail(ErrorKind::limit, "more than 1 GiB of LDS or scratch in a workgroup");
   }
+  for (const BasicBlock& b : f.blocks)
+    for (const Value v : b.instructions)
+      if (is_unlinked(f[v].op))
+        return fail(ErrorKind::unsupported, "the program has calls that are not linked",
+                    "function " + f.name);
   return verify(f);
 }
 

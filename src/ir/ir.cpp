@@ -85,7 +85,7 @@ bool Function::derive_uniform(Op op, std::span<const Value> ops, uint64_t imm) c
   const auto all = [&] { return std::ranges::all_of(ops, [&](Value v) { return insts_[v.index].uniform; }); };
   switch (info(op).kind) {
   case OpKind::constant: return true;
-  case OpKind::input: return op == Op::host_wave || (op == Op::input && is_uniform(static_cast<Input>(imm)));
+  case OpKind::input: return op == Op::host_wave || op == Op::param_scalar || (op == Op::input && is_uniform(static_cast<Input>(imm)));
   case OpKind::gather: return false;
   case OpKind::reduce: return true;
   case OpKind::effect: return true;

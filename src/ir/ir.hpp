@@ -48,6 +48,8 @@ struct OpInfo {
   OpKind kind;
 };
 [[nodiscard]] const OpInfo& info(Op op);
+/// Operations of a program that has to be linked before it can run or be emitted.
+[[nodiscard]] constexpr bool is_unlinked(Op op) { return op >= Op::call && op <= Op::call_return; }
 
 /// Handle of a value (also of instructions without one). 0 is "no value".
 struct Value {

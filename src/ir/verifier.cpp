@@ -16,6 +16,7 @@ using namespace std::string_view_literals;
 /// What the operands of an operation must be, one letter each:
 ///   * anything   n integer   k integer or u1   f float   m u1   i i32   l i64   w wave word
 ///   a address of the access' space     0, 1 type of that operand     + one or more like the letter before
+///   ~ any number of anything
 std::string_view signature(Op op) {
   switch (op) {
   case Op::constant:
@@ -30,7 +31,13 @@ std::string_view signature(Op op) {
   case Op::host_wave:
   case Op::br:
   case Op::ret:
-  case Op::trap: return "";
+  case Op::trap:
+  case Op::param_scalar:
+  case Op::param_vector: return "";
+  case Op::call: return "l~";
+  case Op::call_return: return "~";
+  case Op::call_scalar:
+  case Op::call_vector: return "i";
   case Op::select: return "m*1";
   case Op::bitcast:
   case Op::extract:
@@ -231,13 +238,13 @@ class Verifier {
       return;
     }
     const std::string_view letters = signature(inst.op);
-    const bool open = letters.ends_with('+');
+    const bool open = letters.ends_with('+') || letters.ends_with('~'), mixed = letters.ends_with('~');
     const size_t fixed = letters.size() - (open ? 1 : 0);
     if (open ? ops.size() < fixed : ops.size() != fixed) return report("too few or too many operands", v);
     for (size_t i = 0; i < ops.size(); ++i) {
       const bool rest = i >= fixed;
-      const bool fits =
-          rest ? f_[ops[i]].type == f_[ops[fixed - 1]].type : matches(letters[i], f_[ops[i]].type, inst, ops);
+      const bool fits = rest ? mixed || f_[ops[i]].type == f_[ops[fixed - 1]].type
+                             : matches(letters[i], f_[ops[i]].type, inst, ops);
       if (!fits) return report(fmt::format("operand {} has the wrong type {}", i, name(f_[ops[i]].type)), v);
     }
     result(v);

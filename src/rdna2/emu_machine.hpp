@@ -107,6 +107,14 @@ struct Launch {
   uint64_t scratch_bytes = 0; ///< per lane
   uint32_t lds_bytes = 0;
   uint64_t max_instructions = 0;
+
+  /// Code that a wave reaches in a buffer of the guest's memory, through a pointer that the host passed; null
+  /// where there is no buffer. It must not change while the dispatch runs.
+  [[nodiscard]] CodeCache* buffer_code(uint64_t pc);
+  [[nodiscard]] unsigned buffer_vgprs_touched();
+
+  std::mutex buffers_lock{};
+  std::vector<std::unique_ptr<CodeCache>> buffers{};
 };
 
 /// What the waves of one workgroup share.

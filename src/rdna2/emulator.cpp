@@ -28,6 +28,7 @@ Flow run_wave(Wave& w, uint64_t quantum) {
       w.code = nullptr;
       for (const auto& code : launch.code)
         if (code->holds(w.pc)) w.code = code.get();
+      if (w.code == nullptr) w.code = w.launch->buffer_code(w.pc);
       if (w.code == nullptr) return w.fail(ErrorKind::input, "the wave jumped outside the code");
       auto decoded = w.code->decode_at(w.pc);
       if (!decoded) return w.fail(decoded.error().kind, decoded.error().what);
@@ -47,6 +48,24 @@ Flow run_wave(Wave& w, uint64_t quantum) {
     return flow;
   }
   return Flow::yield;
+}
+
+CodeCache* Launch::buffer_code(uint64_t pc) {
+  const std::lock_guard lock(buffers_lock);
+  for (const auto& known : buffers)
+    if (known->holds(pc)) return known.get();
+  const Memory::Buffer* buffer = memory->find(pc);
+  if (buffer == nullptr) return nullptr;
+  buffers.push_back(std::make_unique<CodeCache>(std::span<const uint8_t>(buffer->bytes, buffer->size),
+                                                buffer->address, static_cast<WaveSize>(lanes)));
+  return buffers.back().get();
+}
+
+unsigned Launch::buffer_vgprs_touched() {
+  const std::lock_guard lock(buffers_lock);
+  unsigned touched = 0;
+  for (const auto& known : buffers) touched = std::max(touched, known->vgprs_touched());
+  return touched;
 }
 
 Error describe_fault(const Wave& w) {
@@ -93,6 +112,13 @@ void init_scalars(Wave& w, const Group& group, unsigned wave_count) {
   if (d.user.dispatch_id) put64(0);
   if (d.user.flat_scratch_init) put64(guest_abi::scratch_base);
   if (d.user.private_segment_size) put(static_cast<uint32_t>(launch.scratch_bytes));
+  const auto kernarg = std::as_const(*launch.memory).at(launch.kernarg);
+  for (unsigned k = 0; k < d.user.kernarg_preload_length; ++k) {
+    const std::size_t at = 4 * (std::size_t{d.user.kernarg_preload_offset} + k);
+    uint32_t value = 0;
+    if (at + 4 <= kernarg.size()) std::memcpy(&value, kernarg.data() + at, 4);
+    put(value);
+  }
   next = std::max<unsigned>(next, d.user.count);
   if (d.workgroup_id_x) put(group.id[0]);
   if (d.workgroup_id_y) put(group.id[1]);
@@ -137,6 +163,7 @@ void init_wave(Wave& w, Launch& launch, Group& group, unsigned index, unsigned w
   // Rows that no instruction decoded so far writes are still clear.
   unsigned dirty = 3;
   for (const auto& code : launch.code) dirty = std::max(dirty, code->vgprs_touched());
+  dirty = std::max(dirty, launch.buffer_vgprs_touched());
   if (w.vgprs.size() != std::size_t{256} * w.lanes)
     w.vgprs.assign(std::size_t{256} * w.lanes, guest_abi::uninitialised);
   else

@@ -101,41 +101,36 @@ Error in_kernel(Error e, const container::Kernel& kernel) {
   return e;
 }
 
-Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
-                                        const container::Kernel& kernel, const CompileOptions& options) {
-  auto seating = seat(kernel, options);
-  if (!seating) return std::unexpected(seating.error());
-  CompiledKernel result;
-  result.seating = *seating;
+bool full_waves(const spirv::Seating& seating, const CompileOptions& options) {
+  return options.partial_workgroups == std::array{false, false, false} &&
+         seating.items() % seating.wave_size == 0;
+}
+
+/// Everything behind translation.
+Expected<void> finish(ir::Function& function, const CompileOptions& options, CompiledKernel& result) {
+  const spirv::Seating& seating = result.seating;
+  result.translated_values = count_values(function);
+  if (auto ok = show(options, "after translation", function); !ok) return std::unexpected(ok.error());
+
   Stopwatch clock;
-
-  const bool full_waves = options.partial_workgroups == std::array{false, false, false} &&
-                          seating->items() % seating->wave_size == 0;
-  auto function = translate::translate(binary, kernel, {.full_waves = full_waves});
-  if (!function) return std::unexpected(function.error());
-  result.times.translate_us = clock.lap();
-  result.translated_values = count_values(*function);
-  if (auto ok = show(options, "after translation", *function); !ok) return std::unexpected(ok.error());
-
-  clock.lap();
-  auto report = run_passes(*function, options);
+  auto report = run_passes(function, options);
   if (!report) return std::unexpected(report.error());
   result.passes = std::move(*report);
   result.times.passes_us = clock.lap();
-  result.optimised_values = count_values(*function);
+  result.optimised_values = count_values(function);
 
-  auto lowered = spirv::lower_waves(*function, {*seating, options.partial_workgroups});
+  auto lowered = spirv::lower_waves(function, {seating, options.partial_workgroups});
   if (!lowered) return std::unexpected(lowered.error());
   passes::simplify(*lowered);
   passes::dead_code(*lowered);
   result.times.lower_us = clock.lap();
   result.lowered_values = count_values(*lowered);
-  if (auto ok = show(options, "after wave lowering", *lowered, seating->host_lanes); !ok)
+  if (auto ok = show(options, "after wave lowering", *lowered, seating.host_lanes); !ok)
     return std::unexpected(ok.error());
 
   clock.lap();
   spirv::EmitOptions emit;
-  emit.seating = *seating;
+  emit.seating = seating;
   emit.device = options.host.device;
   emit.dynamic_lds_bytes = options.dynamic_lds_bytes;
   emit.debug_names = options.debug_names;
@@ -148,6 +143,20 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
     if (auto ok = validate_spirv(result.module.words); !ok) return std::unexpected(ok.error());
     result.times.validate_us = clock.lap();
   }
+  return {};
+}
+
+Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
+                                        const container::Kernel& kernel, const CompileOptions& options) {
+  auto seating = seat(kernel, options);
+  if (!seating) return std::unexpected(seating.error());
+  CompiledKernel result;
+  result.seating = *seating;
+  Stopwatch clock;
+  auto function = translate::translate(binary, kernel, {.full_waves = full_waves(*seating, options)});
+  if (!function) return std::unexpected(function.error());
+  result.times.translate_us = clock.lap();
+  if (auto ok = finish(*function, options, result); !ok) return std::unexpected(ok.error());
   return result;
 }
 
@@ -163,6 +172,16 @@ Expected<CompiledKernel> compile(const container::ShaderBinary& binary, const co
                        instructions);
   result->guest_bytes = static_cast<uint32_t>(code.size());
   result->guest_instructions = static_cast<uint32_t>(instructions.size());
+  return result;
+}
+
+Expected<CompiledKernel> compile_function(ir::Function function, const container::Kernel& kernel,
+                                          const CompileOptions& options) {
+  auto seating = seat(kernel, options);
+  if (!seating) return std::unexpected(in_kernel(seating.error(), kernel));
+  CompiledKernel result;
+  result.seating = *seating;
+  if (auto ok = finish(function, options, result); !ok) return std::unexpected(in_kernel(ok.error(), kernel));
   return result;
 }
 

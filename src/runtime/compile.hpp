@@ -73,6 +73,11 @@ struct CompiledKernel {
                                                const container::Kernel& kernel,
                                                const CompileOptions& options);
 
+/// The same from a function that stands for the kernel already; passes have not run on it yet, or not all.
+/// `guest_*` of the result stay 0.
+[[nodiscard]] Expected<CompiledKernel>
+compile_function(ir::Function function, const container::Kernel& kernel, const CompileOptions& options);
+
 /// The SPIR-V validator for Vulkan 1.3, scalar block layout allowed. Error:
 /// check, with its message.
 [[nodiscard]] Expected<void> validate_spirv(std::span<const uint32_t> words);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 
 #include "ir/ir.hpp"
 #include "runtime/launch.hpp"
 
 namespace lanewise::runtime {
 
+class LaunchMemory;
 class VulkanDevice;
 struct CompiledKernel;
 struct CompileOptions;
@@ -23,6 +25,9 @@ struct ExecuteOptions {
                                  ///< after wave lowering; 0: before it
   unsigned repeat = 1;           ///< Vulkan: dispatches in a row, for timing
   std::chrono::milliseconds timeout{60000};
+  /// Of a linked program: makes its callee table once it is known where everything lies (runtime/linked.hpp).
+  std::function<Expected<std::vector<uint8_t>>(const LaunchMemory&)> callee_table;
+  size_t callee_table_bytes = 0;
 };
 
 struct RunReport {
@@ -48,6 +53,9 @@ struct RunReport {
 [[nodiscard]] Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device,
                                                 const CompiledKernel& kernel,
                                                 const ExecuteOptions& options = {});
+
+/// Puts ExecuteOptions::callee_table behind the dispatch packet of placed memory.
+[[nodiscard]] Expected<void> fill_callee_table(LaunchMemory& memory, const ExecuteOptions& options);
 
 /// Options of `compile` that fit this launch on this device.
 [[nodiscard]] CompileOptions compile_options(const Launch& launch, VulkanDevice& device);

@@ -14,6 +14,9 @@ Expected<RunReport> run_on_emulator(Launch& launch, const ExecuteOptions& option
   // The emulator brings its own image, packet and hidden arguments; only the buffers are put into its memory.
   rdna2::Memory memory;
   std::vector<uint64_t> addresses(planned->regions().size());
+  auto displacement = memory.load(*launch.binary);
+  if (!displacement) return std::unexpected(displacement.error());
+  addresses[LaunchMemory::image] = *displacement + planned->image_start();
   for (size_t i = LaunchMemory::printf; i < addresses.size(); ++i) {
     const Region& region = planned->regions()[i];
     const size_t buffer = i - LaunchMemory::buffers;
@@ -24,9 +27,10 @@ Expected<RunReport> run_on_emulator(Launch& launch, const ExecuteOptions& option
     } else {
       addresses[i] = memory.allocate(region.contents.size(), region.name);
     }
-    std::ranges::copy(region.contents, memory.at(addresses[i]).begin());
   }
   if (auto ok = planned->place(launch, addresses); !ok) return std::unexpected(ok.error());
+  for (size_t i = LaunchMemory::printf; i < addresses.size(); ++i)
+    std::ranges::copy(planned->regions()[i].contents, memory.at(addresses[i]).begin());
 
   rdna2::Dispatch dispatch;
   dispatch.grid = launch.grid;

@@ -75,10 +75,11 @@ std::vector<uint64_t> place_regions(std::span<const Region> regions, const std::
 Expected<RunReport> run_on_interpreter(Launch& launch, const ir::Function& function,
                                        const ExecuteOptions& options) {
   if (auto ok = check_launch(launch); !ok) return std::unexpected(ok.error());
-  auto planned = LaunchMemory::plan(launch);
+  auto planned = LaunchMemory::plan(launch, options.callee_table_bytes);
   if (!planned) return std::unexpected(planned.error());
   const auto addresses = place_regions(planned->regions(), options.addresses);
   if (auto ok = planned->place(launch, addresses); !ok) return std::unexpected(ok.error());
+  if (auto ok = fill_callee_table(*planned, options); !ok) return std::unexpected(ok.error());
   RegionMemory memory(planned->regions(), addresses);
 
   ir::InterpreterDispatch dispatch;

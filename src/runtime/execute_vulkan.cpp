@@ -26,7 +26,7 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
                     " bytes of workgroup memory, maxComputeSharedMemorySize is " +
                     std::to_string(device.info().max_shared_bytes),
                 "kernel " + launch.kernel->name + " on " + device.info().name);
-  auto planned = LaunchMemory::plan(launch);
+  auto planned = LaunchMemory::plan(launch, options.callee_table_bytes);
   if (!planned) return std::unexpected(planned.error());
   auto pipeline = ComputePipeline::create(device, kernel.module.words, kernel.module.subgroup_size);
   if (!pipeline) return std::unexpected(pipeline.error());
@@ -43,6 +43,7 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
     pointers.push_back(&buffers.back());
   }
   if (auto ok = planned->place(launch, addresses); !ok) return std::unexpected(ok.error());
+  if (auto ok = fill_callee_table(*planned, options); !ok) return std::unexpected(ok.error());
   for (size_t i = 0; i < buffers.size(); ++i)
     std::ranges::copy(planned->regions()[i].contents, buffers[i].host().begin());
 

@@ -38,7 +38,7 @@ Error wrong_argument(const Launch& launch, size_t index, std::string what) {
 
 Expected<void> check_buffer(const Launch& launch, size_t index, const container::KernelArgument& wanted) {
   const Argument& given = launch.arguments[index];
-  if (given.kind == Argument::Kind::null) return {};
+  if (given.kind == Argument::Kind::null || given.kind == Argument::Kind::code) return {};
   if (given.kind != Argument::Kind::buffer || given.buffer >= launch.buffers.size())
     return std::unexpected(wrong_argument(launch, index, "the kernel wants a buffer here"));
   const Buffer& buffer = launch.buffers[given.buffer];

@@ -13,20 +13,35 @@ namespace lanewise::runtime {
 
 /// Global memory that the kernel gets a pointer to. Executors overwrite `contents` with what the kernel left.
 struct Buffer {
+  /// An 8-byte word of the buffer that holds a guest address: of byte `addend` of another buffer, or of the
+  /// code object's image at virtual address `addend`. Filled in when it is known where things lie.
+  struct Pointer {
+    static constexpr size_t image = SIZE_MAX;
+    size_t offset = 0; ///< of the word
+    size_t buffer = image;
+    uint64_t addend = 0;
+  };
   std::string name; ///< for messages
   ElementType type = ElementType::u8;
   std::vector<uint8_t> contents;
+  std::vector<Pointer> pointers{};
   [[nodiscard]] size_t count() const { return contents.size() / bytes(type); }
 };
 
 /// One explicit argument.
 struct Argument {
-  enum class Kind : uint8_t { buffer, null, value, local } kind = Kind::value;
+  enum class Kind : uint8_t { buffer, null, value, local, code } kind = Kind::value;
   size_t buffer = 0;          ///< Kind::buffer: index into Launch::buffers
   std::vector<uint8_t> value; ///< Kind::value: exactly the argument's bytes
   uint32_t local_bytes = 0;   ///< Kind::local: dynamic LDS
   std::string text;           ///< as the user wrote it, for messages
-  [[nodiscard]] static Argument of_buffer(size_t index) { return {Kind::buffer, index, {}, 0, {}}; }
+  /// Kind::code: virtual address in the image; the argument is where that lies. Kind::buffer: byte in the
+  /// buffer.
+  uint64_t address = 0;
+  [[nodiscard]] static Argument of_buffer(size_t index, uint64_t byte = 0) {
+    return {Kind::buffer, index, {}, 0, {}, byte};
+  }
+  [[nodiscard]] static Argument of_code(uint64_t address) { return {Kind::code, 0, {}, 0, {}, address}; }
   [[nodiscard]] static Argument of_bytes(std::vector<uint8_t> bytes) {
     return {Kind::value, 0, std::move(bytes), 0, {}};
   }

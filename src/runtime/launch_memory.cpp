@@ -35,7 +35,7 @@ unsigned used_dimensions(const Launch& l) {
 
 } // namespace
 
-Expected<LaunchMemory> LaunchMemory::plan(const Launch& launch) {
+Expected<LaunchMemory> LaunchMemory::plan(const Launch& launch, size_t callee_table_bytes) {
   LaunchMemory m;
   uint64_t low = UINT64_MAX, high = 0;
   for (const auto& s : launch.binary->segments) {
@@ -56,7 +56,8 @@ Expected<LaunchMemory> LaunchMemory::plan(const Launch& launch) {
   if (!launch.kernel->has_metadata)
     for (const auto& a : launch.arguments) kernarg_bytes += std::max<size_t>(8, a.value.size()) + 8;
   m.regions_[kernarg] = {"kernel arguments", std::vector<uint8_t>(kernarg_bytes), false};
-  m.regions_[packet] = {"dispatch packet", std::vector<uint8_t>(guest_abi::packet::bytes), false};
+  m.regions_[packet] = {"dispatch packet",
+                        std::vector<uint8_t>(guest_abi::packet::bytes + callee_table_bytes), false};
   m.regions_[queue] = {"queue", std::vector<uint8_t>(queue_bytes), false};
   m.regions_[status] = {"status block", std::vector<uint8_t>(sizeof(spirv::StatusBlock)), true};
   const bool prints = std::ranges::any_of(launch.kernel->arguments,
@@ -84,7 +85,8 @@ Expected<void> LaunchMemory::place(const Launch& launch, std::span<const uint64_
     const size_t at = i < wanted.size() ? wanted[i]->offset : (next + align - 1) / align * align;
     next = at + size;
     switch (a.kind) {
-    case Argument::Kind::buffer: put(bytes, at, addresses_[buffers + a.buffer]); break;
+    case Argument::Kind::buffer: put(bytes, at, addresses_[buffers + a.buffer] + a.address); break;
+    case Argument::Kind::code: put(bytes, at, image_base() + a.address); break;
     case Argument::Kind::null: put(bytes, at, uint64_t{0}); break;
     case Argument::Kind::value:
       if (at + size <= bytes.size())
@@ -117,6 +119,15 @@ Expected<void> LaunchMemory::place(const Launch& launch, std::span<const uint64_
 
   put(regions_[queue].contents, queue_group_aperture, guest_abi::shared_aperture_hi);
   put(regions_[queue].contents, queue_private_aperture, guest_abi::private_aperture_hi);
+
+  for (size_t b = 0; b < launch.buffers.size(); ++b)
+    for (const Buffer::Pointer& p : launch.buffers[b].pointers) {
+      if (p.buffer != Buffer::Pointer::image && p.buffer >= launch.buffers.size())
+        return fail(ErrorKind::call, "a pointer to a buffer that does not exist", launch.buffers[b].name);
+      const uint64_t base =
+          p.buffer == Buffer::Pointer::image ? image_base() : addresses_[buffers + p.buffer];
+      put(regions_[buffers + b].contents, p.offset, base + p.addend);
+    }
 
   std::vector<uint8_t>& i = regions_[image].contents;
   for (uint64_t word : launch.binary->pointers) {

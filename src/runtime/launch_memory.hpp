@@ -25,8 +25,9 @@ class LaunchMemory {
     buffers
   }; ///< `buffers`: first of Launch::buffers
 
-  /// Plans the memory of a checked launch; buffer contents are copied. Error: limit (image too large).
-  [[nodiscard]] static Expected<LaunchMemory> plan(const Launch& launch);
+  /// Plans the memory of a checked launch; buffer contents are copied. `callee_table_bytes` stand behind the
+  /// dispatch packet. Error: limit (image too large).
+  [[nodiscard]] static Expected<LaunchMemory> plan(const Launch& launch, size_t callee_table_bytes = 0);
 
   [[nodiscard]] std::span<Region> regions() { return regions_; }
   [[nodiscard]] std::span<const Region> regions() const { return regions_; }
@@ -37,6 +38,8 @@ class LaunchMemory {
   [[nodiscard]] uint64_t address(size_t region) const { return addresses_[region]; }
   /// Where virtual address 0 of the image lies (may be below the region, modulo 2^64).
   [[nodiscard]] uint64_t image_base() const { return addresses_[image] - image_start_; }
+  /// Virtual address of the image region's first byte.
+  [[nodiscard]] uint64_t image_start() const { return image_start_; }
 
  private:
   std::vector<Region> regions_;

@@ -190,6 +190,13 @@ Expected<void> Lowering::lower(Value v) {
     each(v, [&](unsigned c) { return lanes_.dpp(source, ir::LanePattern::unpack(inst.imm), c); });
     return {};
   }
+  case Op::call:
+  case Op::call_scalar:
+  case Op::call_vector:
+  case Op::param_scalar:
+  case Op::param_vector:
+  case Op::call_return:
+    return fail(ErrorKind::unsupported, "call that is not linked", fmt::format("pc {:#x}", inst.pc));
   case Op::buffer_load:
   case Op::buffer_store:
   case Op::buffer_atomic:

@@ -1,6 +1,7 @@
 #include "translate/constants.hpp"
 
 #include "rdna2/opcode_info.hpp"
+#include "translate/registers.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,30 +20,41 @@ Known image_dword(const container::ShaderBinary& image, uint64_t address) {
     uint32_t word;
     std::memcpy(&word, s.bytes.data() + (address - s.address), 4);
     const uint64_t aligned = address & ~uint64_t{7};
-    if (!std::ranges::binary_search(image.pointers, aligned)) return {Kind::number, s.writable, word};
+    if (!std::ranges::binary_search(image.pointers, aligned))
+      return {.kind = Kind::number, .assumed = s.writable, .payload = word};
     uint64_t pointer = 0;
     if (aligned - s.address + 8 > s.bytes.size()) return {};
     std::memcpy(&pointer, s.bytes.data() + (aligned - s.address), 8);
     if (pointer >> 32) return {};
-    return {address == aligned ? Kind::address_lo : Kind::address_hi, s.writable,
-            static_cast<uint32_t>(pointer)};
+    return {.kind = address == aligned ? Kind::address_lo : Kind::address_hi,
+            .assumed = s.writable,
+            .payload = static_cast<uint32_t>(pointer)};
   }
   return {};
 }
 
-bool KnownState::meet(const KnownState& other) {
-  bool changed = false;
-  const auto meet_value = [&](Known& mine, const Known& theirs) {
-    if (mine.kind == Kind::unknown || mine == theirs) return;
-    mine = mine.same_value(theirs) ? Known{mine.kind, true, mine.payload} : Known{};
-    changed = true;
-  };
-  for (unsigned i = 0; i < register_count; ++i) {
-    if (registers_[i].assumed && registers_[i].same_value(other.registers_[i])) continue;
-    meet_value(registers_[i], other.registers_[i]);
+/// Joins a value from another path into one of this path.
+bool KnownState::meet_value(Known& mine, const Known& theirs, uint32_t pc) {
+  if (mine.is_unknown() || mine == theirs) return false;
+  if (!mine.same_value(theirs)) {
+    mine = theirs.is_unknown() ? theirs : Known{.why = Known::Why::paths, .payload = pc};
+    return true;
   }
+  const Known before = mine;
+  mine.assumed |= theirs.assumed;
+  mine.preserved = origins_->join(mine.preserved, theirs.preserved);
+  return mine != before;
+}
+
+bool KnownState::meet(const KnownState& other, uint32_t pc) {
+  bool changed = false;
+  for (unsigned r = 0; r < register_count; ++r) changed |= meet_value(registers_[r], other.registers_[r], pc);
   if (carry_.known && carry_ != other.carry_) {
     carry_ = {};
+    changed = true;
+  }
+  if (scc_writer_ != 0 && scc_writer_ != other.scc_writer_) {
+    scc_writer_ = 0;
     changed = true;
   }
   // Both lists are sorted: keep what stands in both.
@@ -51,86 +63,70 @@ bool KnownState::meet(const KnownState& other) {
     while (theirs != other.lanes_.end() && theirs->place < mine.place) ++theirs;
     if (theirs == other.lanes_.end() || theirs->place != mine.place || !theirs->value.same_value(mine.value))
       return true;
-    changed |= theirs->value.assumed && !mine.value.assumed;
-    mine.value.assumed |= theirs->value.assumed;
+    changed |= meet_value(mine.value, theirs->value, pc);
     return false;
   });
   return changed || gone != 0;
 }
 
+void KnownState::cross(uint32_t slot) {
+  for (unsigned r = 0; r < register_count; ++r)
+    if (Known& k = registers_[r]; !k.is_unknown()) k.preserved = origins_->with(k.preserved, {slot, r});
+  for (Lane& l : lanes_)
+    if (l.place.dword < scratch_base)
+      l.value.preserved = origins_->with(l.value.preserved, {slot, reg::vgpr0 + l.place.dword});
+  carry_ = {};
+  scc_writer_ = 0;
+}
+
 Known KnownState::read(const Operand& o, unsigned dword) const {
-  if (o.is_constant()) return {Kind::number, false, static_cast<uint32_t>(o.value >> (32 * dword))};
+  if (o.is_constant())
+    return {.kind = Kind::number, .payload = static_cast<uint32_t>(o.value >> (32 * dword))};
   if (o.is_sgpr() && o.reg + dword < register_count) return registers_[o.reg + dword];
   return {};
 }
 
 std::optional<KnownAddress> KnownState::address(const Operand& pair) const {
-  const Known lo = read(pair, 0), hi = read(pair, 1);
+  if (!pair.is_sgpr()) return {};
+  return address(pair.reg);
+}
+
+std::optional<KnownAddress> KnownState::address(unsigned reg) const {
+  if (reg + 1 >= register_count) return {};
+  const Known &lo = registers_[reg], &hi = registers_[reg + 1];
   if (lo.kind != Kind::address_lo || hi.kind != Kind::address_hi || lo.payload != hi.payload) return {};
-  return KnownAddress{lo.payload, lo.assumed || hi.assumed};
+  return KnownAddress{lo.payload, lo.assumed || hi.assumed, origins_->join(lo.preserved, hi.preserved)};
 }
 
 void KnownState::set_address(unsigned reg, uint32_t offset) {
-  write(reg, {Kind::address_lo, false, offset});
-  write(reg + 1, {Kind::address_hi, false, offset});
+  write(reg, {.kind = Kind::address_lo, .payload = offset});
+  write(reg + 1, {.kind = Kind::address_hi, .payload = offset});
+}
+
+/// What the results of an instruction that is not followed are.
+Known KnownState::lost(const Instruction& i) const {
+  using enum Known::Why;
+  for (const Operand& o : i.src) {
+    if (o.is_vgpr()) return {.why = lanes, .payload = i.pc};
+    if (const Known k = read(o); o.is_sgpr() && k.is_unknown() && k.why == lanes) return k;
+  }
+  const bool vector = i.encoding == rdna2::Encoding::vopc || i.encoding == rdna2::Encoding::vop3;
+  const bool scalar_load = i.encoding == rdna2::Encoding::smem;
+  return {.why = vector ? lanes : scalar_load ? memory : not_followed, .payload = i.pc};
 }
 
 void KnownState::forget_results(const Instruction& i) {
   const auto& row = rdna2::info(i.opcode);
+  const Known nothing = lost(i);
   if (row.writes_state(rdna2::State::scc)) carry_ = {};
   for (const Operand& d : i.dst) {
     if (d.is_sgpr()) {
-      if (row.has(rdna2::OpcodeFlag::relative_dst)) registers_ = {};
-      for (unsigned k = 0; k < d.dwords; ++k) write(d.reg + k, {});
+      if (row.has(rdna2::OpcodeFlag::relative_dst)) registers_.fill(nothing);
+      for (unsigned k = 0; k < d.dwords; ++k) write(d.reg + k, nothing);
     } else if (d.is_vgpr()) {
       forget_dwords(d.reg, row.has(rdna2::OpcodeFlag::relative_dst) ? scratch_base : d.reg + d.dwords);
     }
   }
-}
-
-void KnownState::add(const Instruction& i) {
-  Known a = read(i.src[0]), b = read(i.src[1]);
-  if (b.kind == Kind::address_lo) std::swap(a, b);
-  forget_results(i);
-  const bool assumed = a.assumed || b.assumed;
-  if (b.kind != Kind::number) return;
-  if (a.kind == Kind::number) write(i.dst[0].reg, {Kind::number, assumed, a.payload + b.payload});
-  if (a.kind != Kind::address_lo) return;
-  write(i.dst[0].reg, {Kind::address_lo, assumed, a.payload + b.payload});
-  if (i.opcode == Opcode::s_add_u32) carry_ = {true, a.payload, b.payload};
-}
-
-/// The high half of `base + addend`: s_addc_u32 behind the s_add_u32 that made `carry_`.
-void KnownState::add_carry(const Instruction& i) {
-  Known a = read(i.src[0]), b = read(i.src[1]);
-  if (b.kind == Kind::address_hi) std::swap(a, b);
-  const Carry carry = carry_;
-  forget_results(i);
-  if (!carry.known || a.kind != Kind::address_hi || b.kind != Kind::number || a.payload != carry.base) return;
-  const uint64_t sum = a.payload + (uint64_t{b.payload} << 32 | carry.addend);
-  if (sum >> 32) return;
-  write(i.dst[0].reg, {Kind::address_hi, a.assumed || b.assumed, static_cast<uint32_t>(sum)});
-}
-
-void KnownState::load(const Instruction& i, const container::ShaderBinary& image) {
-  const auto base = address(i.src[0]);
-  const Known offset = i.src[1].is_none() ? Known{Kind::number} : read(i.src[1]);
-  forget_results(i);
-  if (!base || offset.kind != Kind::number) return;
-  const uint64_t from =
-      (base->offset + uint64_t{offset.payload} + static_cast<uint64_t>(int64_t{i.imm})) & ~uint64_t{3};
-  for (unsigned k = 0; k < i.dst[0].dwords; ++k) {
-    Known word = image_dword(image, from + 4 * k);
-    word.assumed |= base->assumed;
-    write(i.dst[0].reg + k, word);
-  }
-}
-
-void KnownState::and_(const Instruction& i) {
-  const Known a = read(i.src[0]), b = read(i.src[1]);
-  forget_results(i);
-  if (a.kind != Kind::number || b.kind != Kind::number) return;
-  write(i.dst[0].reg, {Kind::number, a.assumed || b.assumed, a.payload & b.payload});
 }
 
 // -- lanes and scratch
@@ -145,7 +141,10 @@ void KnownState::copy_lanes(uint32_t from, uint32_t to) {
   forget_dwords(to, to + 1);
   std::vector<Lane> copies;
   for (const Lane& l : lanes_)
-    if (l.place.dword == from) copies.push_back({{to, l.place.lane}, {l.value.kind, true, l.value.payload}});
+    if (l.place.dword == from) {
+      copies.push_back({{to, l.place.lane}, l.value});
+      copies.back().value.assumed = true;
+    }
   const auto at = std::ranges::lower_bound(lanes_, Place{to, 0}, {}, &Lane::place);
   lanes_.insert(at, copies.begin(), copies.end());
 }
@@ -200,42 +199,32 @@ void KnownState::load_scratch(const Instruction& i) {
 
 void KnownState::execute(const Instruction& i, const container::ShaderBinary& image) {
   switch (i.opcode) {
-  case Opcode::s_mov_b32:
-  case Opcode::s_movk_i32: {
-    const Known value = read(i.src[0]);
-    write(i.dst[0].reg, value);
-    return;
-  }
-  case Opcode::s_mov_b64: {
-    const Known lo = read(i.src[0], 0), hi = read(i.src[0], 1);
-    write(i.dst[0].reg, lo);
-    write(i.dst[0].reg + 1u, hi);
-    return;
-  }
   case Opcode::s_getpc_b64:
   case Opcode::s_swappc_b64:
-  case Opcode::s_call_b64: return set_address(i.dst[0].reg, i.pc + i.size);
-  case Opcode::s_add_u32:
-  case Opcode::s_add_i32:
-  case Opcode::s_addk_i32: return add(i);
-  case Opcode::s_and_b32: return and_(i);
-  case Opcode::s_addc_u32: return add_carry(i);
+  case Opcode::s_call_b64: set_address(i.dst[0].reg, i.pc + i.size); break;
   case Opcode::s_load_dword:
   case Opcode::s_load_dwordx2:
   case Opcode::s_load_dwordx4:
   case Opcode::s_load_dwordx8:
-  case Opcode::s_load_dwordx16: return load(i, image);
-  case Opcode::v_writelane_b32: return write_lane(i);
-  case Opcode::v_readlane_b32: return read_lane(i);
+  case Opcode::s_load_dwordx16: load(i, image); break;
+  case Opcode::s_buffer_load_dword:
+  case Opcode::s_buffer_load_dwordx2:
+  case Opcode::s_buffer_load_dwordx4:
+  case Opcode::s_buffer_load_dwordx8:
+  case Opcode::s_buffer_load_dwordx16: load_buffer(i); break;
+  case Opcode::v_writelane_b32: write_lane(i); break;
+  case Opcode::v_readlane_b32: read_lane(i); break;
   case Opcode::buffer_store_dword:
   case Opcode::buffer_store_dwordx2:
   case Opcode::buffer_store_dwordx3:
   case Opcode::buffer_store_dwordx4:
   case Opcode::buffer_store_short:
-  case Opcode::buffer_store_byte: return store_scratch(i);
-  case Opcode::buffer_load_dword: return load_scratch(i);
-  default: return forget_results(i);
+  case Opcode::buffer_store_byte: store_scratch(i); break;
+  case Opcode::buffer_load_dword: load_scratch(i); break;
+  default:
+    if (!run_scalar(i)) forget_results(i);
   }
+  if (rdna2::info(i.opcode).writes_state(rdna2::State::scc)) scc_writer_ = i.pc;
 }
 
 } // namespace lanewise::translate

@@ -20,6 +20,7 @@ class Registers {
     push({Kind::high, input, 0});
   }
   void whole(Input input) { push({Kind::whole, input, 0}); }
+  void user_data(uint32_t dword) { push({Kind::user_data, {}, dword}); }
   void skip_to(unsigned n) { next_ = n; }
   [[nodiscard]] const std::array<EntryValue, 106>& values() const { return values_; }
 
@@ -36,8 +37,6 @@ class Registers {
 
 Expected<std::array<EntryValue, 106>> entry_sgprs(const container::Kernel& kernel, unsigned wave_size) {
   const auto& d = kernel.descriptor;
-  if (d.user.kernarg_preload_length != 0)
-    return fail(ErrorKind::unsupported, "kernarg preload", "kernel " + kernel.name);
   if (d.workgroup_info) return fail(ErrorKind::unsupported, "workgroup info SGPR", "kernel " + kernel.name);
   Registers r;
   if (d.user.private_segment_buffer)
@@ -51,6 +50,7 @@ Expected<std::array<EntryValue, 106>> entry_sgprs(const container::Kernel& kerne
     r.constants({static_cast<uint32_t>(guest_abi::scratch_base),
                  static_cast<uint32_t>(guest_abi::scratch_base >> 32)});
   if (d.user.private_segment_size) r.constants({d.private_segment_fixed_size});
+  for (unsigned k = 0; k < d.user.kernarg_preload_length; ++k) r.user_data(d.user.kernarg_preload_offset + k);
   r.skip_to(d.user.count);
   if (d.workgroup_id_x) r.whole(Input::workgroup_id_x);
   if (d.workgroup_id_y) r.whole(Input::workgroup_id_y);

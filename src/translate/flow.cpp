@@ -20,6 +20,8 @@ void Flow::number_variables(const Graph& graph) {
   for (const CodeBlock& b : graph.code.blocks())
     for (const auto& i : graph.code.instructions(b))
       for_each_written(i, graph.code.wave(), [&](unsigned r) { written[r] = true; });
+  if (!graph.slots.empty()) for_each_interface(graph.vgprs, [&](unsigned r) { written[r] = true; });
+  if (!graph.slots.empty()) written[reg::loads] = written[reg::stores] = true;
   variable_.fill(no_variable);
   for (unsigned r = 0; r < reg::count; ++r) {
     if (!written[r]) continue;
@@ -75,6 +77,8 @@ void Flow::collect_predecessors(const Graph& graph) {
 
 void Flow::find_written(const Graph& graph) {
   written_ = VariableSets(graph.nodes.size(), variable_count());
+  for (const CallSlot& s : graph.slots)
+    for (unsigned v = 0; v < variable_count(); ++v) written_.insert(s.node, v);
   for (uint32_t n = 0; n < graph.nodes.size(); ++n)
     for (const auto& i : graph.code.instructions(graph.block(graph.nodes[n])))
       for_each_written(i, graph.code.wave(), [&](unsigned r) { written_.insert(n, variable_[r]); });

@@ -7,8 +7,12 @@
 #pragma once
 
 #include "translate/code.hpp"
+#include "translate/entry.hpp"
+#include "translate/unlinked.hpp"
 
 #include <array>
+#include <memory>
+#include <vector>
 
 namespace lanewise::translate {
 
@@ -18,6 +22,8 @@ struct Context {
   uint32_t return_pc = 0;   ///< behind the call
   uint32_t depth = 0;
 };
+
+inline constexpr uint32_t no_slot = UINT32_MAX;
 
 struct Node {
   uint32_t block = 0; ///< of Code::blocks()
@@ -29,19 +35,35 @@ struct Node {
   bool checked = false;
   uint32_t expected_pc = 0;
   bool is_return = false; ///< Exit::jump that goes back to the caller
+  bool leaves =
+      false; ///< Exit::jump that ends a callee: to the address that registers `link` had at its entry
+  uint8_t link = 0;
+  uint32_t slot = no_slot; ///< of Graph::slots: calls code that is not known yet
 };
 
 struct Graph {
   Code code;
   std::vector<Node> nodes; ///< 0 is the entry; all are reachable
   std::vector<Context> contexts{1};
+  std::unique_ptr<Origins> origins = std::make_unique<Origins>();
+  std::vector<CallSlot> slots{};
+  /// What has to hold for the graph to be right. Sorted; slots by number.
+  std::vector<Preserved> preserved{};
+  bool callee = false;
+  unsigned vgprs = 0; ///< registers that calls through slots may read and write
 
   [[nodiscard]] const CodeBlock& block(const Node& n) const { return code.blocks()[n.block]; }
 };
 
-/// Errors: what Code::explore reports, calls and jumps whose target depends on data, recursion, and the
-/// limits max_call_depth and max_inlined_instructions.
+struct GraphOptions {
+  /// What scalar registers hold at the start of a kernel; null for a callee.
+  const std::array<EntryValue, 106>* entry = nullptr;
+  unsigned vgprs = 256;
+};
+
+/// Errors: what Code::explore reports, calls and jumps whose target the host cannot know, recursion, and the
+/// limits max_call_depth, max_inlined_instructions and max_call_slots.
 [[nodiscard]] Expected<Graph> build_graph(const container::ShaderBinary& binary, uint32_t entry,
-                                          rdna2::WaveSize wave);
+                                          rdna2::WaveSize wave, const GraphOptions& options);
 
 } // namespace lanewise::translate

@@ -47,6 +47,17 @@ void for_each_written(const rdna2::Instruction& i, rdna2::WaveSize wave, F&& f) 
   if (row.writes_state(rdna2::State::exec)) f(unsigned{reg::exec});
 }
 
+/// Calls `f(register)` for what a call through a slot passes and takes back, of a program with so many VGPRs.
+template <class F>
+void for_each_interface(unsigned vgprs, F&& f) {
+  for (unsigned r = 0; r <= reg::vcc_hi; ++r) f(r);
+  f(unsigned{reg::m0});
+  f(unsigned{reg::exec_hi}); // a plain register in wave32
+  f(unsigned{reg::scc});
+  f(unsigned{reg::exec});
+  for (unsigned v = 0; v < vgprs; ++v) f(reg::vgpr0 + v);
+}
+
 /// Sets of variables, all of one size, stored one behind the other.
 class VariableSets {
  public:

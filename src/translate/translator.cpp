@@ -28,7 +28,7 @@ Translator::Translator(const Graph& graph, const Flow& flow, const container::Ke
     : b(function), graph_(&graph), kernel_(&kernel), options_(&options), function_(&function), flow_(&flow),
       prologue_(function, prologue_list_), ssa_(function, flow, [this](unsigned r) { return initial(r); }),
       modes_(find_modes(graph, flow, Mode::initial(kernel.descriptor))), blocks_(graph.nodes.size()),
-      orders_(graph.nodes.size()) {}
+      orders_(graph.nodes.size()), slot_modes_(graph.slots.size()) {}
 
 void Translator::unsupported(const Instruction& i, std::string what) {
   if (!error_) error_ = Error{ErrorKind::unsupported, std::move(what), where(i, graph_->code.wave()), {}};
@@ -44,8 +44,9 @@ Value Translator::image_address(uint64_t offset) {
   return b.add(input(ir::Input::image_base), b.i64(offset));
 }
 
-/// What a register holds when the kernel starts.
+/// What a register holds when the kernel or callee starts.
 Value Translator::initial(unsigned r) {
+  if (graph_->callee) return parameter(r);
   if (r == reg::scc) return b.u1(false);
   if (r == reg::exec) return options_->full_waves ? b.u1(true) : input(ir::Input::initial_exec);
   if (r >= reg::vgpr0) {
@@ -60,6 +61,10 @@ Value Translator::initial(unsigned r) {
   case EntryValue::Kind::whole: return input(e.input);
   case EntryValue::Kind::low: return prologue_.lo32(input(e.input));
   case EntryValue::Kind::high: return prologue_.hi32(input(e.input));
+  case EntryValue::Kind::user_data: {
+    const Value at = prologue_.add(input(ir::Input::kernarg_ptr), b.i64(uint64_t{4} * e.constant));
+    return prologue_.load(Type::i32, at, b.u1(true), {.invariant = true});
+  }
   }
   return {};
 }
@@ -95,6 +100,8 @@ void Translator::translate_node(uint32_t node) {
   ssa_.begin(node);
   mode_ = modes_[node];
   order_ = {};
+  // What a callee's caller did before the call may be on its way.
+  if (graph_->callee && node == flow_->order().front()) order_ = {true, true, true, true};
   for (const uint32_t p : flow_->predecessors(node)) {
     if (flow_->position(p) < flow_->position(node)) {
       order_.unite(orders_[p]);
@@ -156,7 +163,9 @@ void Translator::end_node(uint32_t node) {
   case Exit::fall:
   case Exit::branch: return leave(Op::br, {}, {to(0)});
   case Exit::call:
-  case Exit::jump: return leave_checked(node, last);
+  case Exit::jump:
+    if (n.slot != no_slot) return leave_slot(node);
+    return n.leaves ? leave_callee(last) : leave_checked(node, last);
   case Exit::cond: break;
   }
   if (n.successors[0] == n.successors[1]) return leave(Op::br, {}, {to(0)});

@@ -33,6 +33,10 @@ class Translator {
 
   /// All nodes to blocks. The function is whole afterwards.
   [[nodiscard]] Expected<void> run();
+  /// MODE at each slot, after run().
+  [[nodiscard]] const std::vector<uint32_t>& slot_modes() const { return slot_modes_; }
+  /// Registers that Op::call_return has as operands.
+  [[nodiscard]] std::vector<uint16_t> results() const;
 
   // -- about the program
   [[nodiscard]] bool wave64() const { return function_->wave_size == 64; }
@@ -151,6 +155,9 @@ class Translator {
   void begin_instruction(const Instruction& i);
   void end_node(uint32_t node);
   void leave_checked(uint32_t node, const Instruction& last);
+  void leave_slot(uint32_t node);
+  void leave_callee(const Instruction& last);
+  [[nodiscard]] Value parameter(unsigned r);
   void link_blocks();
   [[nodiscard]] Value branch_condition(Opcode opcode, bool& negated);
   [[nodiscard]] bool implies(Value mask, Value other, unsigned depth = 0) const;
@@ -181,6 +188,7 @@ class Translator {
   std::array<EntryValue, 106> entry_sgprs_{};
   const Instruction* current_ = nullptr;
   Value jump_target_; ///< of the s_setpc_b64 or s_swappc_b64 that ends the node
+  std::vector<uint32_t> slot_modes_;
   std::optional<Error> error_;
 };
 

@@ -219,6 +219,7 @@ TEST(Translate, ReturnsThatCannotBeProvedAreChecked) {
       0xbe9e2108,             // s_swappc_b64 s[30:31], s[8:9]
       0xbf810000,             // s_endpgm
       0xf4040782, 0xfa000000, // s_load_dwordx2 s[30:31], s[4:5], 0x0
+      0x891e801e,             // s_xor_b32 s30, s30, 0: no longer a pointer of the host
       0xbe80201e,             // s_setpc_b64 s[30:31]
   };
   EXPECT_EQ(translated(words), R"(
@@ -262,7 +263,7 @@ TEST(Translate, Refusals) {
       {{0xffffffff}, "kernel test, pc 0x1000: word 0xffffffff is no gfx1030 instruction (no such format)"},
       {{0xbe802004},
        "kernel test, pc 0x1000: s_setpc_b64 s[4:5]: the target of this call or jump depends on data "
-       "(function pointers are not supported)"},
+       "(s4 holds nothing that the host passes)"},
       {{0xf0000100, 0x00000001, 0xbf810000},
        "kernel test, pc 0x1000: image_load v0, v1, s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_1D: instruction is not "
        "supported"},

@@ -1,0 +1,147 @@
+#include "runtime/prepare.hpp"
+
+#include "passes/passes.hpp"
+#include "runtime/keys.hpp"
+#include "support/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lanewise::runtime {
+namespace {
+
+/// Passes that hold for a program with unknown callees. Those that look at descriptors or address spaces
+/// wait: what a register holds may be known only when callee and caller are together.
+void simplify(ir::Function& f) {
+  passes::cfg_cleanup(f);
+  passes::uniformity(f);
+  passes::simplify(f);
+  passes::mask_phis(f);
+  passes::dead_code(f);
+}
+
+std::vector<uint16_t> changed_registers(const translate::Unlinked& program) {
+  const ir::Function& f = program.function;
+  std::vector<uint16_t> changed;
+  for (size_t k = 0; k < program.results.size(); ++k) {
+    const uint16_t reg = program.results[k];
+    const auto kept = [&](ir::Value v) {
+      const ir::Inst& inst = f[v];
+      return (inst.op == ir::Op::param_scalar || inst.op == ir::Op::param_vector) && inst.imm == reg;
+    };
+    const bool same = std::ranges::all_of(f.blocks, [&](const ir::BasicBlock& b) {
+      const ir::Value end = b.instructions.back();
+      return f[end].op != ir::Op::call_return || kept(f.operand(end, static_cast<unsigned>(k)));
+    });
+    if (!same) changed.push_back(reg);
+  }
+  return changed;
+}
+
+std::string hex(uint64_t address) { return fmt::format("address 0x{:x}", address); }
+
+/// A piece of guest memory around a callee, as an image whose virtual address `callee_entry` is the entry.
+struct Window {
+  container::ShaderBinary binary;
+  bool to_start = false, to_end = false; ///< reaches the ends of the mapping
+};
+
+Expected<Window> read_window(const GuestMemory& memory, uint64_t address, uint64_t before, uint64_t behind) {
+  const auto extent = memory.extent(address);
+  if (!extent) return fail(ErrorKind::input, "the callee's address is not mapped", hex(address));
+  const uint64_t offset = address - extent->address;
+  before = std::min(before, offset) & ~uint64_t{3};
+  behind = std::min(behind, extent->size - offset);
+  Window w;
+  w.to_start = offset - before < 4;
+  w.to_end = behind == extent->size - offset;
+  container::Segment segment{.address = callee_entry - before, .executable = true, .writable = true};
+  segment.bytes.resize(before + behind);
+  if (!memory.read(address - before, segment.bytes))
+    return fail(ErrorKind::input, "the callee's code cannot be read", hex(address - before));
+  w.binary.format = "guest memory";
+  w.binary.segments.push_back(std::move(segment));
+  return w;
+}
+
+} // namespace
+
+size_t PreparedCallee::code_bytes() const {
+  size_t n = 0;
+  for (const Piece& p : code) n += p.bytes.size();
+  return n;
+}
+
+Expected<std::shared_ptr<const PreparedShader>> prepare(const container::ShaderBinary& binary,
+                                                        const container::Kernel& kernel,
+                                                        const PrepareOptions& options) {
+  auto program = translate::translate_unlinked(binary, kernel, {.full_waves = options.full_waves});
+  if (!program) return std::unexpected(std::move(program.error()));
+  auto shader = std::make_shared<PreparedShader>();
+  shader->kernel = kernel;
+  shader->full_waves = options.full_waves;
+  shader->key = key_of(binary, kernel, options);
+  for (const translate::CallSlot& slot : program->slots) {
+    auto targets = count_targets(*program, slot);
+    if (!targets) return std::unexpected(std::move(targets.error()));
+    shader->targets.push_back(*targets);
+    shader->compared.push_back(needs_comparison(*program, slot, *targets));
+  }
+  simplify(program->function);
+  shader->program = std::move(*program);
+  return shader;
+}
+
+Expected<std::shared_ptr<const PreparedCallee>> prepare_callee(const GuestMemory& memory, uint64_t address,
+                                                               const translate::CalleeAbi& abi) {
+  if (address == 0) return fail(ErrorKind::input, "the call target is null", hex(address));
+  if (address % 4 != 0) return fail(ErrorKind::input, "the call target is not a multiple of 4", hex(address));
+  // How long a callee is only its code says: read more until decoding stays inside, or the mapping ends.
+  for (uint64_t size = 4096;; size *= 8) {
+    size = std::min<uint64_t>(size, limits::max_callee_bytes);
+    auto window = read_window(memory, address, size, size);
+    if (!window) return std::unexpected(std::move(window.error()));
+    auto program = translate::translate_callee(window->binary, callee_entry, abi);
+    if (!program) {
+      const std::string& what = program.error().what;
+      const bool ran_out = what == "jump out of the program" || what == "the program runs past its end" ||
+                           what.ends_with("is truncated");
+      const bool more = !window->to_start || !window->to_end;
+      if (ran_out && more && size < limits::max_callee_bytes) continue;
+      Error e = std::move(program.error());
+      if (ran_out && more) e = {ErrorKind::limit, "the callee is longer than max_callee_bytes", e.where, {}};
+      e.where = fmt::format("callee at 0x{:x}, {}", address, e.where);
+      return std::unexpected(std::move(e));
+    }
+    if (!program->slots.empty()) {
+      const translate::CallSlot& s = program->slots.front();
+      return fail(ErrorKind::unsupported,
+                  fmt::format("the callee calls or returns through {}", program->origins.text(s.target[0])),
+                  fmt::format("callee at 0x{:x}, pc 0x{:x}", address, s.pc),
+                  "callees return to the address that their caller left in a pair of registers");
+    }
+    auto callee = std::make_shared<PreparedCallee>();
+    callee->abi = abi;
+    const container::Segment& segment = window->binary.segments.front();
+    for (const auto& r : program->code) {
+      const auto first = segment.bytes.begin() + (r.address - segment.address);
+      callee->code.push_back({int64_t{r.address} - callee_entry, {first, first + r.bytes}});
+    }
+    simplify(program->function);
+    callee->changed = changed_registers(*program);
+    callee->program = std::move(*program);
+    callee->key = key_of(*callee);
+    return callee;
+  }
+}
+
+bool is_at(const PreparedCallee& callee, const GuestMemory& memory, uint64_t address) {
+  std::vector<uint8_t> bytes;
+  return std::ranges::all_of(callee.code, [&](const PreparedCallee::Piece& p) {
+    bytes.resize(p.bytes.size());
+    return memory.read(address + static_cast<uint64_t>(p.offset), bytes) && bytes == p.bytes;
+  });
+}
+
+} // namespace lanewise::runtime
