@@ -151,7 +151,8 @@ uint64_t ffract(const L& x) {
 uint64_t ffrexp_mant(const L& x) {
   const Format f = format(x);
   const uint64_t a = input(x, 0);
-  if (soft::is_nan(f, a) || soft::is_infinite(f, a) || soft::is_zero(f, a)) return a;
+  if (soft::is_nan(f, a)) return a | f.quiet_bit();
+  if (soft::is_infinite(f, a) || soft::is_zero(f, a)) return a;
   soft::Number n = soft::unpack(f, a);
   n.exponent = -static_cast<int>(std::bit_width(static_cast<uint64_t>(n.mantissa)));
   return soft::round(f, n, 0);

@@ -2,6 +2,7 @@
 #include "ir/evaluate_float.hpp"
 #include "ir/soft_float.hpp"
 
+#include <bit>
 #include <cmath>
 
 namespace lanewise::ir {
@@ -13,15 +14,20 @@ using soft::Format;
 Format format(const L& x) { return soft::format(x.operand_type); }
 FloatControl control(const L& x) { return FloatControl::unpack(x.imm); }
 uint64_t input(const L& x, unsigned i) { return soft::flush(format(x), x.v[i], control(x).flush_in); }
+uint64_t output(const L& x, uint64_t bits) { return soft::flush(format(x), bits, control(x).flush_out); }
 
-/// `compute` on a number; NaN stays, quieted.
+/// `compute` on a number, rounded to nearest even whatever the control says. NaN stays, quieted; where the
+/// function is undefined the manual's examples show the NaN with its sign set.
 template <class Compute>
 uint64_t function(const L& x, Compute compute) {
   const Format f = format(x);
   const uint64_t a = input(x, 0);
   if (soft::is_nan(f, a)) return a | f.quiet_bit();
-  return soft::from_long_double(x.type, compute(static_cast<long double>(soft::to_double(x.operand_type, a))),
-                                control(x));
+  const long double result = compute(static_cast<long double>(soft::to_double(x.operand_type, a)));
+  if (std::isnan(result)) return f.default_nan() | f.sign_bit();
+  FloatControl nearest = control(x);
+  nearest.round = 0;
+  return soft::from_long_double(x.type, result, nearest);
 }
 
 /// `rounded` is a positive or negative result to 64 bits and `rest` has the sign of (exact - rounded) in the
@@ -47,17 +53,18 @@ long double square_root(long double a) {
   return to_odd(rounded, std::fma(-rounded, rounded, a));
 }
 
-/// sin(2 pi x), exact at multiples of a quarter turn.
+/// sin(2 pi x), exact at multiples of a quarter turn. The nearest quarter is taken off, which is exact, so
+/// that the angle left keeps all its bits: they decide near the zeros.
 long double turn_sine(long double x, bool cosine) {
   if (!std::isfinite(x)) return NAN;
-  const long double turns = x - std::floor(x); // exact: binary
-  const long double quarter = std::floor(turns * 4), rest = turns - quarter / 4;
+  if (x == 0) return cosine ? 1 : x;
+  const long double turns = x - std::nearbyint(x);
+  const long double quarter = std::nearbyint(turns * 4), rest = turns - quarter / 4;
   const auto q = (static_cast<int>(quarter) + (cosine ? 1 : 0)) & 3;
   constexpr long double kTwoPi = 6.283185307179586476925286766559005768L;
-  const long double s = std::sin(rest * kTwoPi), c = rest == 0 ? 1.0L : std::cos(rest * kTwoPi);
-  if (!cosine && x == 0) return x;
+  const long double s = std::sin(rest * kTwoPi), c = std::cos(rest * kTwoPi);
   switch (q) {
-  case 0: return s;
+  case 0: return rest == 0 ? 0.0L : s;
   case 1: return c;
   case 2: return rest == 0 ? 0.0L : -s;
   default: return -c;
@@ -79,12 +86,19 @@ struct Scaled {
   bool flag;
 };
 
-/// Exact question: is the quotient a denormal number after rounding?
-bool quotient_is_denormal(Type t, uint64_t numerator, uint64_t denominator) {
-  const double n = soft::to_double(t, numerator), d = soft::to_double(t, denominator);
-  const double quotient =
-      t == Type::f64 ? n / d : static_cast<double>(static_cast<float>(n) / static_cast<float>(d));
-  return quotient != 0 && std::fabs(quotient) < (t == Type::f64 ? 0x1p-1022 : 0x1p-126);
+/// Is the exact quotient of two nonzero values below the least normal number?
+bool quotient_is_denormal(Format f, uint64_t numerator, uint64_t denominator) {
+  if (soft::is_nan(f, numerator) || soft::is_infinite(f, numerator)) return false;
+  if (soft::is_nan(f, denominator) || soft::is_infinite(f, denominator)) return false;
+  const soft::Number n = soft::unpack(f, numerator), d = soft::unpack(f, denominator);
+  // n < d * 2^least, with the numerator's mantissa moved so far that both have their leading one together.
+  const auto bits = [](const soft::Number& x) {
+    return static_cast<int>(std::bit_width(static_cast<uint64_t>(x.mantissa)));
+  };
+  const int up = bits(d) - bits(n), exponent = n.exponent - d.exponent - up;
+  const soft::Wide left = up > 0 ? n.mantissa << up : n.mantissa,
+                   right = up < 0 ? d.mantissa << -up : d.mantissa;
+  return exponent - (left < right ? 1 : 0) < 1 - f.bias();
 }
 
 Scaled div_scale(const L& x) {
@@ -97,8 +111,8 @@ Scaled div_scale(const L& x) {
   const int difference = soft::biased_exponent(f, numerator) - soft::biased_exponent(f, denominator);
   if (difference >= rules.near_overflow) return {value == denominator ? scaled(rules.scale) : value, true};
   if (soft::is_denormal(f, denominator)) return {scaled(rules.scale), false};
-  const bool small_reciprocal = quotient_is_denormal(x.operand_type, f.one(), denominator);
-  const bool small_quotient = quotient_is_denormal(x.operand_type, numerator, denominator);
+  const bool small_reciprocal = quotient_is_denormal(f, f.one(), denominator);
+  const bool small_quotient = quotient_is_denormal(f, numerator, denominator);
   // The manual's text scales the denominator up here, away from 1; the iteration needs it down.
   if (small_reciprocal && small_quotient) return {value == denominator ? scaled(-rules.scale) : value, true};
   if (small_reciprocal) return {scaled(-rules.scale), false};
@@ -138,13 +152,16 @@ uint64_t div_fixup(const L& x) {
   if (soft::is_infinite(f, denominator) || soft::is_zero(f, numerator)) return sign;
   if (x.operand_type != Type::f16) {
     const int difference = soft::biased_exponent(f, numerator) - soft::biased_exponent(f, denominator);
-    if (difference < (x.operand_type == Type::f64 ? -1075 : -150)) return sign; // underflow
+    // Underflow and overflow round as a number far below or above every other.
+    const auto extreme = [&](int exponent) {
+      return soft::round(f, {sign != 0, 1, exponent}, control(x).round);
+    };
+    if (difference < (x.operand_type == Type::f64 ? -1075 : -150)) return output(x, extreme(-4000));
+    // The iteration's infinity, or the NaN that came of it, stands for a quotient too large.
+    if (soft::is_nan(f, quotient) || soft::is_infinite(f, quotient)) return extreme(4000);
   }
-  // The iteration's infinity, or the NaN that came of it, stands for a quotient too large.
-  if (x.operand_type != Type::f16 && (soft::is_nan(f, quotient) || soft::is_infinite(f, quotient)))
-    return sign | f.infinity();
   if (soft::is_nan(f, quotient)) return sign | (quotient & ~f.sign_bit()) | f.quiet_bit();
-  return sign | (quotient & ~f.sign_bit());
+  return output(x, sign | (quotient & ~f.sign_bit()));
 }
 
 // -- argument reduction (RDNA2 ISA, V_TRIG_PREOP_F64)
@@ -169,7 +186,7 @@ uint64_t trig_preop(const L& x) {
     segment = segment << 1 | value;
   }
   const int scale = -53 - static_cast<int>(shift) + (exponent >= 1968 ? 128 : 0);
-  return soft::round(f, {false, segment, scale}, 3);
+  return output(x, soft::round(f, {false, segment, scale}, 3));
 }
 
 } // namespace

@@ -21,13 +21,29 @@ struct Division<uint64_t> {
   static constexpr int near_overflow = 768, shift = 128, tiny = 53, least = -1022;
 };
 
-// Whether a nonzero quotient lies below the least normal number. The x87 format has the exponent range for
-// it.
+/// A nonzero finite number as significand * 2^(exponent - 63), bit 63 of the significand set.
+struct Normalised {
+  uint64_t significand;
+  int exponent;
+};
 template <class B>
-bool quotient_is_denormal(double numerator, double denominator) {
-  const long double q =
-      std::fabs(static_cast<long double>(numerator) / static_cast<long double>(denominator));
-  return q != 0 && q < std::ldexp(1.0L, Division<B>::least);
+Normalised normalise(B x) {
+  constexpr int mantissa = Format<B>::mantissa;
+  const uint64_t fraction = magnitude(x) & ((B{1} << mantissa) - 1);
+  const int field = exponent_field(x);
+  const uint64_t significand = field == 0 ? fraction : fraction | uint64_t{1} << mantissa;
+  const int zeros = std::countl_zero(significand);
+  return {significand << zeros, std::max(field, 1) - Format<B>::bias - mantissa + 63 - zeros};
+}
+
+// Whether the exact quotient of nonzero numbers lies below the least normal number, however far: exponents
+// and significands tell without a division.
+template <class B>
+bool quotient_is_denormal(B numerator, B denominator) {
+  if (exponent_field(numerator) == 2 * Format<B>::bias + 1) return false;
+  if (exponent_field(denominator) == 2 * Format<B>::bias + 1) return false;
+  const Normalised n = normalise(numerator), d = normalise(denominator);
+  return n.exponent - d.exponent - (n.significand < d.significand ? 1 : 0) < Division<B>::least;
 }
 
 template <class B>
@@ -45,12 +61,12 @@ Scaled<B> divide_scale(B x, B denominator, B numerator) {
   const auto scaled = [&](int by) { return scale(x, by, exact); };
   if (is_nan(x)) return {quiet(x), false};
   if (is_zero(numerator) || is_zero(denominator)) return {default_nan<B>, false};
-  const double n = to_double(numerator), d = to_double(denominator);
   const bool is_denominator = float_equal(x, denominator), is_numerator = float_equal(x, numerator);
   if (exponent_field(numerator) - exponent_field(denominator) >= D::near_overflow)
     return {is_denominator ? scaled(D::shift) : x, true};
   if (is_denormal(denominator)) return {scaled(D::shift), false};
-  const bool reciprocal_denormal = quotient_is_denormal<B>(1.0, d), denormal = quotient_is_denormal<B>(n, d);
+  const bool reciprocal_denormal = quotient_is_denormal<B>(one<B>, denominator),
+             denormal = quotient_is_denormal<B>(numerator, denominator);
   if (reciprocal_denormal && denormal) return {is_denominator ? scaled(-D::shift) : x, true};
   if (reciprocal_denormal) return {scaled(-D::shift), false};
   if (denormal) return {is_numerator ? scaled(D::shift) : x, true};
@@ -66,9 +82,10 @@ Flow divide_scale_lanes(Wave& w, const Step& s) {
   x.source(1, b);
   x.source(2, c);
   uint64_t flags = 0;
+  const FloatRules rules = FloatRules::of<B>(w.mode);
   each_active(x.active, [&](unsigned l) {
     const Scaled<B> r = divide_scale<B>(a[l], b[l], c[l]);
-    out[l] = r.value;
+    out[l] = s.float_modifiers ? output_modifiers<B>(r.value, s.in.omod, s.in.clamp, rules) : r.value;
     flags |= uint64_t{r.flag} << l;
   });
   x.write(out);
@@ -132,8 +149,8 @@ B divide_fixup(B quotient, B denominator, B numerator, R r) {
   if (is_nan(numerator)) return quiet(numerator);
   if (is_nan(denominator)) return quiet(denominator);
   denominator = flush(denominator, r.keep_in), numerator = flush(numerator, r.keep_in);
-  if (is_zero(numerator) && is_zero(denominator)) return default_nan<B>;
-  if (is_infinite(numerator) && is_infinite(denominator)) return default_nan<B>;
+  if (is_zero(numerator) && is_zero(denominator)) return invalid<B>;
+  if (is_infinite(numerator) && is_infinite(denominator)) return invalid<B>;
   if (is_zero(denominator) || is_infinite(numerator)) return static_cast<B>(sign | infinity<B>);
   if (is_infinite(denominator) || is_zero(numerator)) return sign;
   constexpr int underflow = sizeof(B) == 8 ? -1075 : -150;
@@ -147,7 +164,7 @@ B divide_fixup(B quotient, B denominator, B numerator, R r) {
                          (r.round == Round::down && sign == 0);
     return static_cast<B>(sign | (to_most ? infinity<B> - 1 : infinity<B>));
   }
-  if (is_nan(quotient)) return quiet(quotient);
+  if (is_nan(quotient)) return static_cast<B>(sign | magnitude(quiet(quotient)));
   return static_cast<B>(sign | magnitude(flush(quotient, r.keep_out)));
 }
 

@@ -132,7 +132,7 @@ B scale(B x, int exponent, const FloatRules& r) {
   // Beyond these the result is 0 or infinity (or the nearest number to them) whatever the exponent exactly
   // is.
   const int64_t wanted =
-      std::min<int64_t>(std::max<int64_t>(int64_t{parts.exponent} + exponent, -5000), 5000);
+      std::min<int64_t>(std::max<int64_t>(int64_t{parts.exponent} + exponent, -2000), 2000);
   const B result = assemble<B>(is_negative(x), parts.significand, static_cast<int>(wanted), r.round);
   return flush(result, r.keep_out);
 }
@@ -187,7 +187,7 @@ B output_modifiers(B x, unsigned omod, bool clamp, const FloatRules& r) {
     if (x == sign_bit<B>) x = 0;
   }
   if (!clamp) return x;
-  if (is_nan(x)) return r.dx10_clamp ? B{0} : x;
+  if (is_nan(x)) return r.dx10_clamp ? B{0} : quiet(x);
   if (is_negative(x)) return 0;
   return x > one<B> ? one<B> : x;
 }

@@ -63,6 +63,9 @@ template <class B>
 inline constexpr B quiet_bit = static_cast<B>(B{1} << (Format<B>::mantissa - 1));
 template <class B>
 inline constexpr B default_nan = static_cast<B>(infinity<B> | quiet_bit<B>);
+/// What the functions whose text names the bits give where they are undefined: the manual's 0xffc00000.
+template <class B>
+inline constexpr B invalid = static_cast<B>(default_nan<B> | sign_bit<B>);
 template <class B>
 inline constexpr B one = static_cast<B>(B{Format<B>::bias} << Format<B>::mantissa);
 

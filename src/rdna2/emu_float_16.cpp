@@ -7,8 +7,11 @@ namespace {
 using h = uint16_t; // bits of a half
 using R = const FloatRules&;
 
-h subtract(h a, h b, R r) { return is_nan(a) || is_nan(b) ? nan_of(a, b) : add(a, negate(b), r); }
-h subtract_reversed(h a, h b, R r) { return is_nan(a) || is_nan(b) ? nan_of(a, b) : add(negate(a), b, r); }
+// Additions of the negated operand, NaN included: compilers take one for the other.
+h subtract(h a, h b, R r) { return add(a, negate(b), r); }
+h subtract_reversed(h a, h b, R r) { return subtract(b, a, r); }
+// Packing moves its operands as floats: flushed where operands are, quieted in IEEE mode.
+h packed(h x, R r) { return r.ieee && is_signaling(x) ? quiet(x) : flush(x, r.keep_in); }
 template <bool greater>
 h extreme3(h a, h b, h c, R r) {
   return extreme<h, greater>(extreme<h, greater>(a, b, r), c, r);
@@ -42,11 +45,9 @@ void add_float_16(HandlerTable& t) {
                                     uint16_t, uint16_t>);
   // The exponent is a 16-bit integer.
   set(v_ldexp_f16, float_lanes<h, 2, [](h x, h n, R r) { return scale(x, static_cast<int16_t>(n), r); }>);
-  // Packing flushes denormals as arithmetic does.
   set(v_pack_b32_f16, lane_any<[](const Step&, Mode m, h a, h b) {
         const FloatRules r = FloatRules::wide(m);
-        return static_cast<uint32_t>(flush(a, r.keep_in && r.keep_out)) |
-               static_cast<uint32_t>(flush(b, r.keep_in && r.keep_out)) << 16;
+        return static_cast<uint32_t>(packed(a, r)) | static_cast<uint32_t>(packed(b, r)) << 16;
       },
                                uint32_t, uint16_t, uint16_t>);
 }

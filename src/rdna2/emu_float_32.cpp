@@ -15,14 +15,8 @@ f fast_add(f a, f b) {
   const float r = value(a) + value(b);
   return r != r ? nan_of(a, b) : bits(r);
 }
-f fast_subtract(f a, f b) {
-  const float r = value(a) - value(b);
-  return r != r ? nan_of(a, b) : bits(r);
-}
-f fast_subtract_reversed(f a, f b) {
-  const float r = value(b) - value(a);
-  return r != r ? nan_of(a, b) : bits(r);
-}
+f fast_subtract(f a, f b) { return fast_add(a, negate(b)); }
+f fast_subtract_reversed(f a, f b) { return fast_subtract(b, a); }
 f fast_multiply(f a, f b) {
   const float r = value(a) * value(b);
   return r != r ? nan_of(a, b) : bits(r);
@@ -33,9 +27,9 @@ f fast_fma(f a, f b, f c) {
   return r != r ? nan_of(a, b, c) : bits(r);
 }
 
-// NaN operands keep their sign where a subtraction negates numbers.
-f subtract(f a, f b, R r) { return is_nan(a) || is_nan(b) ? nan_of(a, b) : add(a, negate(b), r); }
-f subtract_reversed(f a, f b, R r) { return is_nan(a) || is_nan(b) ? nan_of(a, b) : add(negate(a), b, r); }
+// Additions of the negated operand, NaN included: compilers take one for the other.
+f subtract(f a, f b, R r) { return add(a, negate(b), r); }
+f subtract_reversed(f a, f b, R r) { return subtract(b, a, r); }
 
 // DX9 rules: zero times anything is +0.
 f multiply_legacy(f a, f b, R r) {
@@ -55,34 +49,37 @@ f multiply_lighting(f a, f b, f c, R r) {
   return multiply(a, b, r);
 }
 
-// Which of three coordinates is the major axis: z before y before x.
-int major_axis(f x, f y, f z) {
-  const auto at_least = [](f p, f q) { return !is_nan(p) && !is_nan(q) && magnitude(p) >= magnitude(q); };
+// Which of three coordinates is the major axis: z before y before x. Comparisons see denormals as MODE says;
+// the coordinates themselves pass through as they are.
+int major_axis(f x, f y, f z, R r) {
+  const auto at_least = [&](f p, f q) {
+    return !is_nan(p) && !is_nan(q) && magnitude(flush(p, r.keep_in)) >= magnitude(flush(q, r.keep_in));
+  };
   if (at_least(z, x) && at_least(z, y)) return 2;
   return at_least(y, x) ? 1 : 0;
 }
-bool below_zero(f x) { return !is_nan(x) && order(x) < 0; }
+bool below_zero(f x, R r) { return !is_nan(x) && order(flush(x, r.keep_in)) < 0; }
 
-f cube_id(f x, f y, f z, R) {
-  switch (major_axis(x, y, z)) {
-  case 2: return bits(below_zero(z) ? 5.0f : 4.0f);
-  case 1: return bits(below_zero(y) ? 3.0f : 2.0f);
-  default: return bits(below_zero(x) ? 1.0f : 0.0f);
+f cube_id(f x, f y, f z, R r) {
+  switch (major_axis(x, y, z, r)) {
+  case 2: return bits(below_zero(z, r) ? 5.0f : 4.0f);
+  case 1: return bits(below_zero(y, r) ? 3.0f : 2.0f);
+  default: return bits(below_zero(x, r) ? 1.0f : 0.0f);
   }
 }
-f cube_s(f x, f y, f z, R) {
-  switch (major_axis(x, y, z)) {
-  case 2: return below_zero(z) ? negate(x) : x;
+f cube_s(f x, f y, f z, R r) {
+  switch (major_axis(x, y, z, r)) {
+  case 2: return below_zero(z, r) ? negate(x) : x;
   case 1: return x;
-  default: return below_zero(x) ? z : negate(z);
+  default: return below_zero(x, r) ? z : negate(z);
   }
 }
-f cube_t(f x, f y, f z, R) {
-  if (major_axis(x, y, z) == 1) return below_zero(y) ? negate(z) : z;
+f cube_t(f x, f y, f z, R r) {
+  if (major_axis(x, y, z, r) == 1) return below_zero(y, r) ? negate(z) : z;
   return negate(y);
 }
 f cube_major(f x, f y, f z, R r) {
-  const f axis = std::array<f, 3>{x, y, z}[static_cast<unsigned>(major_axis(x, y, z))];
+  const f axis = std::array<f, 3>{x, y, z}[static_cast<unsigned>(major_axis(x, y, z, r))];
   return multiply(bits(2.0f), axis, r);
 }
 

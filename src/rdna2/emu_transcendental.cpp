@@ -22,7 +22,7 @@ struct Function {
 template <class B>
 B rounded(const Function& f, double x) {
   const double y = sizeof(B) == 8 ? f.for_double(x) : f.quick(x);
-  if (std::isnan(y)) return default_nan<B>;
+  if (std::isnan(y)) return invalid<B>;
   if (sizeof(B) == 8 || y == 0 || std::isinf(y)) return from_double<B>(y, Round::nearest);
   constexpr double error = 0x1p-50;
   const B low = from_double<B>(y * (1 - error), Round::nearest),

@@ -8,11 +8,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-namespace {
-
-/// One more in the last place, as the rounding mode says. `q` is the truncated magnitude, `rest` what was cut
-/// off and `half` half of a unit of it.
-Expr round_up(Expr q, Expr rest, Expr half, Expr negative, unsigned round) {
+Expr rounds_away(Expr q, Expr rest, Expr half, Expr negative, unsigned round) {
   switch (round) {
   case 0: return (rest > half) | ((rest == half) & ((q & 1) != 0));
   case 1: return (rest != 0) & !negative;
@@ -21,7 +17,12 @@ Expr round_up(Expr q, Expr rest, Expr half, Expr negative, unsigned round) {
   }
 }
 
-} // namespace
+Expr overflow(Expr infinity, Expr negative, unsigned round) {
+  if (round == 0) return infinity;
+  const Expr largest = infinity - 1;
+  if (round == 3) return largest;
+  return round == 1 ? select(negative, largest, infinity) : select(negative, infinity, largest);
+}
 
 Expr narrow_exactly(Expr x, Type to, unsigned round) {
   Code& c = *x.code;
@@ -43,15 +44,11 @@ Expr narrow_exactly(Expr x, Type to, unsigned round) {
   const Expr q = source >> shift;
   const Expr rest = source & ((c.constant(i, 1) << shift) - 1);
   const Expr half = c.constant(i, 1) << (shift - 1);
-  const Expr up = round_up(q, rest, half, negative, round);
+  const Expr up = rounds_away(q, rest, half, negative, round);
   Expr result = q + select(up, c.constant(i, 1), c.constant(i, 0));
   // Overflow: infinity, or the largest finite number where the rounding points inwards.
-  const Expr infinity = c.constant(i, f.infinity()), largest = c.constant(i, f.infinity() - 1);
-  const Expr over = round == 0   ? infinity
-                    : round == 1 ? select(negative, largest, infinity)
-                    : round == 2 ? select(negative, infinity, largest)
-                                 : largest;
-  result = select(result >= f.infinity(), over, result);
+  const Expr infinity = c.constant(i, f.infinity());
+  result = select(result >= f.infinity(), overflow(infinity, negative, round), result);
   result = select(abs == from.infinity(), infinity, result);
   result = select(abs > from.infinity(), c.constant(i, f.nan()), result);
   const Type narrow = integer_like(to);

@@ -181,14 +181,17 @@ void write_single(Emitter& e, Value v) {
   e.make_glsl(v, op, {e.operand_id(v, 0)});
 }
 
-/// sin(2 pi x): whole turns are dropped exactly before the driver's function sees the angle.
+/// sin(2 pi x): the nearest whole turns are dropped exactly before the driver's function sees the angle, so
+/// that small angles of either sign keep their bits.
 template <GLSLstd450 op>
 Expr turns(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const bool convert = call.type != Type::f32;
   const Expr single = convert ? c.unary(spv::Op::OpFConvert, x[0], Type::f32) : x[0];
-  const Expr rest = single - glsl(GLSLstd450Floor, single);
+  const Expr rest = single - glsl(GLSLstd450RoundEven, single);
   const Expr circle = as_float(c.constant(Type::i32, 0x40c9'0fdb), Type::f32); // 2 pi
-  const Expr y = glsl(op, rest * circle);
+  Expr y = glsl(op, rest * circle);
+  if (op == GLSLstd450Sin) // -0 less -0 is +0
+    y = select(single == as_float(c.constant(Type::i32, 0), Type::f32), single, y);
   return convert ? c.unary(spv::Op::OpFConvert, y, call.type) : y;
 }
 

@@ -47,7 +47,7 @@ Expr as_result(Expr work, Type t) { return as_float(resize(work, integer_like(t)
 
 } // namespace
 
-Expr scale_exactly(Expr x, Expr exponent) {
+Expr scale_exactly(Expr x, Expr exponent, unsigned round) {
   const FloatFormat f = format_of(x.type);
   const Type w = work_type(x.type);
   Code& c = *x.code;
@@ -62,24 +62,29 @@ Expr scale_exactly(Expr x, Expr exponent) {
   const Expr shift = select(slt(needed, most), needed, most) & (ir::bit_width(w) - 1);
   const Expr q = p.significand >> shift, rest = p.significand & ((k(1) << shift) - 1);
   const Expr half = k(1) << ((shift - 1) & (ir::bit_width(w) - 1));
-  const Expr up = (rest > half) | ((rest == half) & ((q & 1) != 0));
+  const Expr negative = p.sign != 0;
+  const Expr up = rounds_away(q, rest, half, negative, round);
   const Expr denormal = q + select(up, k(1), k(0));
   const Expr infinite = !slt(total, k(static_cast<int64_t>(f.infinity() >> f.mantissa)));
   Expr result = select(slt(total, k(1)), denormal, normal);
-  result = select(infinite, k(static_cast<int64_t>(f.infinity())), result) | p.sign;
+  const Expr over = overflow(k(static_cast<int64_t>(f.infinity())), negative, round);
+  result = select(infinite, over, result) | p.sign;
   return select(p.special, x, as_result(result, x.type));
 }
 
 namespace {
 
-Expr ldexp(Code&, std::span<const Expr> x, const FloatCall&) { return scale_exactly(x[0], x[1]); }
+Expr ldexp(Code&, std::span<const Expr> x, const FloatCall& call) {
+  return scale_exactly(x[0], x[1], call.control.round);
+}
 
-/// Zero, infinity and NaN are their own mantissas.
+/// Zero, infinity and NaN are their own mantissas; NaN comes out quiet.
 Expr frexp_mantissa(Code&, std::span<const Expr> x, const FloatCall& call) {
   const FloatFormat f = call.format();
   const Parts p = take_apart(x[0]);
   const Expr half = (p.significand & f.fraction()) | (f.one() - f.implicit_one()) | p.sign;
-  return select(p.special, x[0], as_result(half, call.operand));
+  const Expr quiet = as_float(bits(x[0]) | f.quiet_bit(), call.operand);
+  return select(p.special, select(is_nan(x[0], f), quiet, x[0]), as_result(half, call.operand));
 }
 
 Expr frexp_exponent(Code& c, std::span<const Expr> x, const FloatCall& call) {
@@ -123,6 +128,15 @@ Expr is_denormal(Expr x) {
   const FloatFormat f = format_of(x.type);
   return (magnitude(x, f) != 0) & ((bits(x) & f.infinity()) == 0);
 }
+/// Is the exact quotient below the least normal number? Without a division, which drivers round as they like.
+Expr quotient_is_denormal(Code& c, Expr numerator, Expr denominator) {
+  const FloatFormat f = format_of(numerator.type);
+  const Parts n = take_apart(numerator), d = take_apart(denominator);
+  const Type w = n.exponent.type;
+  const Expr borrow = select(n.significand < d.significand, c.constant(w, 1), c.constant(w, 0));
+  const Expr exponent = n.exponent - d.exponent - borrow + f.bias();
+  return !n.special & !d.special & slt(exponent, 1);
+}
 
 /// What v_div_scale decides about (value, denominator, numerator). Where both the reciprocal and the quotient
 /// are denormal the manual's text scales the denominator up; it has to go down for the iteration to stay in
@@ -139,11 +153,10 @@ DivisionScale division_scale(Code& c, std::span<const Expr> x, Type t) {
   const Expr is_denominator = bits(value) == bits(denominator), is_numerator = bits(value) == bits(numerator);
   const Expr no = c.constant(Type::u1, 0);
   const Expr one = as_float(c.constant(integer_like(t), f.one()), t);
-  const auto quotient = [&](Expr a) { return c.binary(spv::Op::OpFDiv, a, denominator); };
   const Expr near_maximum = !slt(en - ed, l.near_maximum);
   const Expr denormal = is_denormal(denominator);
-  const Expr reciprocal_denormal = is_denormal(quotient(one)),
-             quotient_denormal = is_denormal(quotient(numerator));
+  const Expr reciprocal_denormal = quotient_is_denormal(c, one, denominator),
+             quotient_denormal = quotient_is_denormal(c, numerator, denominator);
   const Expr both = reciprocal_denormal & quotient_denormal;
   const Expr tiny = !slt(c.constant(Type::i32, static_cast<uint64_t>(l.tiny)), en);
   // The first rule that holds decides.
@@ -169,7 +182,7 @@ Expr divide_scale(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const auto scale = static_cast<uint64_t>(limits_of(call.operand).scale);
   const auto k = [&](uint64_t v) { return c.constant(Type::i32, v); };
   const Expr exponent = select(s.up, k(scale), select(s.down, k(0 - scale), k(0)));
-  const Expr scaled = select(s.up | s.down, scale_exactly(x[0], exponent), x[0]);
+  const Expr scaled = select(s.up | s.down, scale_exactly(x[0], exponent, 0), x[0]);
   return select(s.invalid, as_float(c.constant(integer_like(call.operand), f.nan()), call.operand), scaled);
 }
 
@@ -187,9 +200,14 @@ Expr divide_fixup(Code& c, std::span<const Expr> x, const FloatCall& call) {
   Expr result = q;
   if (call.operand != Type::f16) {
     // The iteration's infinity, or the NaN that came of it, stands for a quotient too large.
-    result = select(q >= f.infinity(), k(f.infinity()), result);
+    const unsigned round = call.control.round;
+    const Expr negative = sign != 0;
+    result = select(q >= f.infinity(), overflow(k(f.infinity()), negative, round), result);
     const Expr distance = exponent_field(x[2]) - exponent_field(x[1]);
-    result = select(slt(distance, limits_of(call.operand).underflow), k(0), result);
+    const Expr away = round == 1   ? select(negative, k(0), k(1))
+                      : round == 2 ? select(negative, k(1), k(0))
+                                   : k(0);
+    result = select(slt(distance, limits_of(call.operand).underflow), away, result);
   }
   result = select((d == f.infinity()) | (n == 0), k(0), result);
   result = select((d == 0) | (n == f.infinity()), k(f.infinity()), result) | sign;

@@ -28,8 +28,12 @@ void float_call(Emitter& e, ir::Value v) {
   write_float_call(e, v, body);
 }
 
-/// x * 2^exponent with one rounding to nearest even, whatever the numbers.
-[[nodiscard]] Expr scale_exactly(Expr x, Expr exponent);
+/// x * 2^exponent with one rounding (FloatControl::round), whatever the numbers.
+[[nodiscard]] Expr scale_exactly(Expr x, Expr exponent, unsigned round);
+/// Whether a magnitude `q` gets one more in the last place: `rest` was cut off, `half` is half of a unit of it.
+[[nodiscard]] Expr rounds_away(Expr q, Expr rest, Expr half, Expr negative, unsigned round);
+/// What a magnitude too large becomes: infinity, or the number before it where the rounding points inwards.
+[[nodiscard]] Expr overflow(Expr infinity, Expr negative, unsigned round);
 /// a * b + c with one rounding, as call.control.round says, without a fused operation (soft_fma.cpp).
 [[nodiscard]] Expr soft_fma(Code& c, std::span<const Expr> x, const FloatCall& call);
 /// (a * b + c) * 2^s with one rounding; s is +-64 for f32 and +-128 for f64, positive if c is at least 2.

@@ -49,17 +49,10 @@ Expr round_to_f64(Expr significand, Expr exponent, Expr negative, unsigned round
   const Expr shift = select(normal, k64(c, 11), select(deeper > 64, k64(c, 64), deeper));
   const Expr q = down(significand, shift), rest = significand - up(q, shift);
   const Expr half = up(k64(c, 1), shift - 1);
-  Expr away = c.constant(Type::u1, 0);
-  if (round == 0) away = (rest > half) | ((rest == half) & ((q & 1) != 0));
-  if (round == 1) away = (rest != 0) & !negative;
-  if (round == 2) away = (rest != 0) & negative;
+  const Expr away = rounds_away(q, rest, half, negative, round);
   // The implicit one adds itself to the exponent field.
   Expr result = q + select(normal, (exponent - 1) << 52, k64(c, 0)) + one_if(away);
-  const Expr infinity = k64(c, f.infinity()), largest = k64(c, f.infinity() - 1);
-  const Expr over = round == 0   ? infinity
-                    : round == 1 ? select(negative, largest, infinity)
-                    : round == 2 ? select(negative, infinity, largest)
-                                 : largest;
+  const Expr over = overflow(k64(c, f.infinity()), negative, round);
   result = select(!slt(exponent, 2047) | (result >= f.infinity()), over, result);
   return result | select(negative, k64(c, f.sign_bit()), k64(c, 0));
 }

@@ -110,6 +110,10 @@ class Translator {
   // -- floating point
   /// Reports an error where MODE is not a constant.
   [[nodiscard]] ir::FloatControl control(Type type);
+  /// To [0, 1], as the clamp bit of a float instruction says.
+  [[nodiscard]] Value clamp(Value v);
+  /// omod and clamp.
+  [[nodiscard]] Value output_modifier(const Instruction& i, Value v);
   [[nodiscard]] const Mode& mode() const { return mode_; }
 
   // -- halves
@@ -168,7 +172,6 @@ class Translator {
   [[nodiscard]] Value dpp_active(const Instruction& i);
   [[nodiscard]] Value keep_half(Value v, uint32_t mask);
   [[nodiscard]] Value insert_sdwa(const Instruction& i, Value v);
-  [[nodiscard]] Value output_modifier(const Instruction& i, Value v);
 
   const Graph* graph_;
   const container::Kernel* kernel_;

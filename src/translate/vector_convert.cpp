@@ -41,16 +41,23 @@ void ubyte_to_f32(Translator& t, const Instruction& i) {
   t.set_f32(i, b.u2f(byte, Type::f32, t.control(Type::f32)));
 }
 
+/// Rounds to nearest even and keeps denormals of results; those of operands count as MODE says.
+FloatControl exact_with_mode(Translator& t, Type operand) {
+  FloatControl c;
+  c.flush_in = t.control(operand).flush_in;
+  return c;
+}
+
 /// floor(x + 0.5) and floor(x). MODE's rounding does not count; the sum is exact in f64.
 void rpi(Translator& t, const Instruction& i) {
   auto& b = t.b;
   const FloatControl exact{};
-  const Value wide = b.f2f(t.f32(i, 0), Type::f64, exact);
+  const Value wide = b.f2f(t.f32(i, 0), Type::f64, exact_with_mode(t, Type::f32));
   t.set_b32(i, b.f2s(b.ffloor(b.fadd(wide, b.f64(0.5), exact), exact), Type::i32, exact));
 }
 void flr(Translator& t, const Instruction& i) {
   const FloatControl exact{};
-  t.set_b32(i, t.b.f2s(t.b.ffloor(t.f32(i, 0), exact), Type::i32, exact));
+  t.set_b32(i, t.b.f2s(t.b.ffloor(t.f32(i, 0), exact_with_mode(t, Type::f32)), Type::i32, exact));
 }
 void off_f32_i4(Translator& t, const Instruction& i) { // the low four bits, signed, over 16
   auto& b = t.b;
@@ -75,8 +82,11 @@ void f32_from_f16(Translator& t, const Instruction& i) {
 void f16_from_f32(Translator& t, const Instruction& i) {
   t.set_f16(i, t.b.f2f(t.f32(i, 0), Type::f16, conversion(t, Type::f32, Type::f16)));
 }
+/// LLVM rounds this one by the mode of f16 and f64 (docs/isa-notes.md).
 void f32_from_f64(Translator& t, const Instruction& i) {
-  t.set_f32(i, t.b.f2f(t.f64(i, 0), Type::f32, conversion(t, Type::f64, Type::f32)));
+  FloatControl c = conversion(t, Type::f64, Type::f32);
+  c.round = t.control(Type::f64).round;
+  t.set_f32(i, t.b.f2f(t.f64(i, 0), Type::f32, c));
 }
 void f64_from_f32(Translator& t, const Instruction& i) {
   t.set_f64(i, t.b.f2f(t.f32(i, 0), Type::f64, conversion(t, Type::f32, Type::f64)));
@@ -91,9 +101,7 @@ void pkrtz(Translator& t, const Instruction& i) {
   FloatControl c = conversion(t, Type::f32, Type::f16);
   c.round = 3;
   const auto half = [&](unsigned n) {
-    Value v = b.f2f(t.f32(i, n), Type::f16, c);
-    if (i.clamp) v = b.fclamp(v, c);
-    return b.bitcast(v, Type::i16);
+    return b.bitcast(t.output_modifier(i, b.f2f(t.f32(i, n), Type::f16, c)), Type::i16);
   };
   const Value lo = half(0), hi = half(1);
   t.set_b32(i, t.pack16(lo, hi));
@@ -101,11 +109,11 @@ void pkrtz(Translator& t, const Instruction& i) {
 
 /// Normalized: clamped to [-1, 1] or [0, 1], scaled, rounded to nearest even. NaN gives 0. The product is
 /// exact in f64, so that there is one rounding.
-Value norm16(Translator& t, Value x, bool is_signed) {
+Value norm16(Translator& t, Type type, Value x, bool is_signed) {
   auto& b = t.b;
   const FloatControl exact{};
   const Value scale = b.f64(is_signed ? 32767.0 : 65535.0), low = b.f64(is_signed ? -1.0 : 0.0);
-  const Value wide = b.f2f(x, Type::f64, exact);
+  const Value wide = b.f2f(x, Type::f64, exact_with_mode(t, type));
   const Value bounded = b.fmin(b.fmax(wide, low, exact), b.f64(1.0), exact);
   const Value whole = b.frndne(b.fmul(bounded, scale, exact), exact);
   const Value nan = b.fcmp(x, x, ir::kUnordered, exact);
@@ -114,17 +122,17 @@ Value norm16(Translator& t, Value x, bool is_signed) {
 }
 template <bool Signed>
 void pknorm_f32(Translator& t, const Instruction& i) {
-  const Value lo = norm16(t, t.f32(i, 0), Signed), hi = norm16(t, t.f32(i, 1), Signed);
+  const Value lo = norm16(t, Type::f32, t.f32(i, 0), Signed), hi = norm16(t, Type::f32, t.f32(i, 1), Signed);
   t.set_b32(i, t.pack16(lo, hi));
 }
 template <bool Signed>
 void pknorm_f16(Translator& t, const Instruction& i) {
-  const Value lo = norm16(t, t.f16(i, 0), Signed), hi = norm16(t, t.f16(i, 1), Signed);
+  const Value lo = norm16(t, Type::f16, t.f16(i, 0), Signed), hi = norm16(t, Type::f16, t.f16(i, 1), Signed);
   t.set_b32(i, t.pack16(lo, hi));
 }
 template <bool Signed>
 void norm_f16(Translator& t, const Instruction& i) {
-  t.set_b16(i, norm16(t, t.f16(i, 0), Signed));
+  t.set_b16(i, norm16(t, Type::f16, t.f16(i, 0), Signed));
 }
 
 /// Saturating.
@@ -162,9 +170,17 @@ void sat_pk_u8_i16(Translator& t, const Instruction& i) {
   const Value lo = byte(t.low16(v)), hi = byte(t.high16(v));
   t.set_b32(i, b.or_(lo, b.shl(hi, b.i32(8))));
 }
-/// Two f16 as they are: neither quieted nor flushed.
+/// Two f16, flushed where operands are and quieted in IEEE mode.
 void pack_f16(Translator& t, const Instruction& i) {
-  const auto half = [&](unsigned n) { return t.b.bitcast(t.f16(i, n), Type::i16); };
+  FloatControl c = t.control(Type::f16);
+  c.flush_out = false;
+  const auto half = [&](unsigned n) {
+    const Value v = t.f16(i, n), bits = t.b.bitcast(v, Type::i16);
+    if (c.ieee) return t.b.bitcast(t.b.fcanonicalize(v, c), Type::i16);
+    if (!c.flush_in) return bits;
+    const Value is_zero = t.b.fcmp(v, t.b.constant(Type::f16, 0), ir::kEqual, c);
+    return t.b.select(is_zero, t.b.and_(bits, t.b.constant(Type::i16, 0x8000)), bits);
+  };
   const Value lo = half(0), hi = half(1);
   t.set_b32(i, t.pack16(lo, hi));
 }

@@ -170,6 +170,13 @@ void Translator::set_half(unsigned r, Value v, bool high) {
                    : b.or_(keep_half(old, 0xffff0000), wide));
 }
 
+/// The operation itself has flushed what MODE wants flushed.
+Value Translator::clamp(Value v) {
+  ir::FloatControl c = control((*function_)[v].type);
+  c.flush_in = c.flush_out = false;
+  return b.fclamp(v, c);
+}
+
 /// RDNA2 ISA, 6.2.3 "Output modifiers": they count only where output denormals are flushed and IEEE mode is
 /// off, and turn -0 into +0.
 Value Translator::output_modifier(const Instruction& i, Value v) {
@@ -187,7 +194,7 @@ Value Translator::output_modifier(const Instruction& i, Value v) {
     const Value zero = b.constant(type, 0);
     v = b.select(b.fcmp(scaled, zero, ir::kEqual, c), zero, scaled);
   }
-  return i.clamp ? b.fclamp(v, c) : v;
+  return i.clamp ? clamp(v) : v;
 }
 
 void Translator::set_f32(const Instruction& i, Value v) {

@@ -81,22 +81,22 @@ void mad(Translator& t, const Instruction& i) {
 // -- packed f16
 // ------------------------------------------------------------------------------------------------------------
 
-Value finish(Translator& t, const Instruction& i, Value v, FloatControl c) {
-  return t.b.bitcast(i.clamp ? t.b.fclamp(v, c) : v, Type::i16);
+Value finish(Translator& t, const Instruction& i, Value v) {
+  return t.b.bitcast(i.clamp ? t.clamp(v) : v, Type::i16);
 }
 template <Op O>
 void float2(Translator& t, const Instruction& i) {
   const FloatControl c = t.control(Type::f16);
   both(t, i, [&](bool high) {
     const Value v = t.b.emit(O, {float_half(t, i, 0, high), float_half(t, i, 1, high)}, Type::none, c.pack());
-    return finish(t, i, v, c);
+    return finish(t, i, v);
   });
 }
 void fma2(Translator& t, const Instruction& i) { // v_pk_fma_f16, v_pk_fmac_f16
   const FloatControl c = t.control(Type::f16);
   both(t, i, [&](bool high) {
     const Value x = float_half(t, i, 0, high), y = float_half(t, i, 1, high), z = float_half(t, i, 2, high);
-    return finish(t, i, t.b.ffma(x, y, z, c), c);
+    return finish(t, i, t.b.ffma(x, y, z, c));
   });
 }
 
@@ -126,7 +126,7 @@ void mix_f16(Translator& t, const Instruction& i) {
   FloatControl c = t.control(Type::f16);
   c.flush_in = t.control(Type::f32).flush_in;
   const Value v = t.b.f2f(mixed_fma(t, i), Type::f16, c);
-  t.set_half(i.dst[0].reg, finish(t, i, v, t.control(Type::f16)), High);
+  t.set_half(i.dst[0].reg, finish(t, i, v), High);
 }
 
 // -- dot products
