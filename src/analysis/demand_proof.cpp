@@ -300,8 +300,9 @@ class Prover {
   z3::expr entry(World& world, Value phi) {
     const Block header{masks_.block_of(phi)};
     z3::expr result = z3_.bool_val(false);
-    for (unsigned e = 0; e < f_[header].predecessors.size(); ++e)
-      if (!masks_.is_back_edge(header, e)) result = result || world.mask(f_.operand(phi, e));
+    for (Value p : masks_.bound_of(phi))
+      for (unsigned e = 0; e < f_[header].predecessors.size(); ++e)
+        if (!masks_.is_back_edge(header, e)) result = result || world.mask(f_.operand(p, e));
     return result;
   }
   /// The facts, in a world whose values differ in `loop` (all of them by default).

@@ -204,28 +204,25 @@ bool LaneDemand::outside(Value v, Value mask) {
   return masks_.bounded().implies(demand_[v.index], FormulaPool::not_(masks_.formula_of(mask)));
 }
 
-Value LaneDemand::observer(Value v, Value mask) {
+Value LaneDemand::observer(Value v, Value mask, const Users& users) {
   const Formula m = masks_.formula_of(mask);
-  BoundedFormulas& bounded = masks_.bounded();
-  for (uint32_t b : masks_.order()) {
-    const Block block{b};
-    for (Value user : function_[block].instructions) {
-      const auto operands = function_.operands(user);
-      if (std::ranges::find(operands, v) == operands.end()) continue;
-      bool asks = false;
-      const auto test = [&](Value operand, Formula lanes, Block use) {
-        if (operand == v && !bounded.implies(masks_.leave_loops(lanes, use, Block{block_of_[v.index]}), m))
-          asks = true;
-      };
-      if (function_[user].op == Op::phi) {
-        for (unsigned e = 0; e < operands.size(); ++e)
-          test(operands[e], masks_.across_edge(demand_[user.index], block, e),
-               function_[block].predecessors[e]);
-      } else {
-        for_each_demand(user, [&](unsigned i, Formula lanes) { test(operands[i], lanes, block); });
-      }
-      if (asks) return user;
+  const auto asks = [&](Value operand, Formula lanes, Block use) {
+    return operand == v &&
+           !masks_.bounded().implies(masks_.leave_loops(lanes, use, Block{block_of_[v.index]}), m);
+  };
+  for (Value user : users.of(v)) {
+    const Block block{block_of_[user.index]};
+    const auto operands = function_.operands(user);
+    bool found = false;
+    if (function_[user].op == Op::phi) {
+      for (unsigned e = 0; e < operands.size() && !found; ++e)
+        found = asks(operands[e], masks_.across_edge(demand_[user.index], block, e),
+                     function_[block].predecessors[e]);
+    } else {
+      for_each_demand(user,
+                      [&](unsigned i, Formula lanes) { found = found || asks(operands[i], lanes, block); });
     }
+    if (found) return user;
   }
   return {};
 }

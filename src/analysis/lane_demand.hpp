@@ -9,6 +9,7 @@
 #pragma once
 
 #include "analysis/mask_algebra.hpp"
+#include "analysis/users.hpp"
 
 #include <queue>
 
@@ -28,7 +29,7 @@ class LaneDemand {
   bool outside(ir::Value v, ir::Value mask);
 
   /// The use that first asked for lanes outside `mask`, for reports; none if there is none.
-  ir::Value observer(ir::Value v, ir::Value mask);
+  ir::Value observer(ir::Value v, ir::Value mask, const Users& users);
 
  private:
   void solve();

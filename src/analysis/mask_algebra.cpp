@@ -24,7 +24,7 @@ cfg::Graph graph_of(const ir::Function& f) {
 } // namespace
 
 MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
-    : function_(function), block_of_(function.value_count(), cfg::none), wide_phi_(function.value_count()),
+    : function_(function), block_of_(function.value_count(), cfg::none), bound_(function.value_count()),
       lane_table_index_(function.value_count()), broken_(broken) {
   const cfg::Graph graph = graph_of(function);
   order_ = cfg::reverse_post_order(graph);
@@ -63,8 +63,8 @@ bool MaskAlgebra::check_loop_phis() {
   if (breaks(BrokenRule::loop_phi_unchecked)) return true;
   bool all_hold = true;
   for (const Atom& atom : atoms_) {
-    if (!is_loop_phi(atom) || wide_phi_[atom.what] || stays_inside(Value{atom.what})) continue;
-    wide_phi_[atom.what] = true;
+    if (!is_loop_phi(atom) || bound_[atom.what] == Bound::none || stays_inside(Value{atom.what})) continue;
+    bound_[atom.what] = bound_[atom.what] == Bound::own ? Bound::joint : Bound::none;
     all_hold = false;
   }
   return all_hold;
@@ -80,11 +80,22 @@ bool MaskAlgebra::stays_inside(Value phi) {
   return true;
 }
 
-/// The mask that enters the loop, whichever way it does.
+std::vector<Value> MaskAlgebra::bound_of(Value phi) const {
+  std::vector<Value> phis{phi};
+  if (bound_[phi.index] != Bound::joint) return phis;
+  for (Value p : function_[Block{block_of_[phi.index]}].instructions) {
+    if (function_[p].op != Op::phi) break;
+    if (p != phi && function_[p].type == ir::Type::u1 && bound_[p.index] == Bound::own) phis.push_back(p);
+  }
+  return phis;
+}
+
+/// The masks that enter the loop, whichever way they do.
 std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
   std::optional<Formula> entry = kFalse;
-  for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
-    if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(phi.index, e));
+  for (Value p : bound_of(phi))
+    for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
+      if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(p.index, e));
   return entry;
 }
 
@@ -104,7 +115,7 @@ bool MaskAlgebra::is_back_edge(Block header, unsigned edge) const {
 std::vector<Value> MaskAlgebra::assumed_loop_phis() const {
   std::vector<Value> phis;
   for (const Atom& atom : atoms_)
-    if (is_loop_phi(atom) && !wide_phi_[atom.what]) phis.push_back(Value{atom.what});
+    if (is_loop_phi(atom) && bound_[atom.what] != Bound::none) phis.push_back(Value{atom.what});
   return phis;
 }
 
@@ -240,8 +251,8 @@ Formula MaskAlgebra::make_phi(Value v, Block block) {
   if (is_loop_header(block)) {
     const Formula atom =
         new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
-    const auto entry = wide_phi_[v.index] ? std::nullopt : loop_entry(v, block);
-    wide_phi_[v.index] = !entry;
+    const auto entry = bound_[v.index] == Bound::none ? std::nullopt : loop_entry(v, block);
+    if (!entry) bound_[v.index] = Bound::none;
     return entry ? pool_.and_(*entry, atom) : atom;
   }
   std::optional<Formula> result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);

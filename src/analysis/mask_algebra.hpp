@@ -9,7 +9,9 @@
 //
 // A mask carried by a loop is assumed to stay inside the mask that entered the loop (the usual `while (any
 // lane left)`), the assumption is checked against the back edges by induction, and a phi that turns out wider
-// loses it together with everything that leaned on it: all formulas are then made again.
+// loses it together with everything that leaned on it: all formulas are then made again. Its second chance is
+// to stay inside what entered together with the masks that kept the assumption (the lanes that have left so
+// far: empty at first, never more than the lanes that entered).
 #pragma once
 
 #include "analysis/bounded_formulas.hpp"
@@ -103,8 +105,9 @@ class MaskAlgebra {
   [[nodiscard]] uint32_t block_of(ir::Value v) const { return block_of_[v.index]; }
   [[nodiscard]] bool is_loop_header(ir::Block block) const;
   [[nodiscard]] bool is_back_edge(ir::Block header, unsigned edge) const;
-  /// Loop phis whose assumption held: they stay inside the mask that entered the loop.
+  /// Loop phis whose assumption held: they stay inside the masks with which the phis of bound_of() entered.
   [[nodiscard]] std::vector<ir::Value> assumed_loop_phis() const;
+  [[nodiscard]] std::vector<ir::Value> bound_of(ir::Value phi) const;
 
  private:
   static constexpr uint32_t kLaneBits = 6;    ///< levels 0..5: bits of the lane's index
@@ -137,7 +140,10 @@ class MaskAlgebra {
   BoundedFormulas bounded_{pool_};
   std::vector<Atom> atoms_;
   std::vector<Formula> formulas_;
-  std::vector<bool> wide_phi_;             ///< loop phis that lost their assumption
+  /// What is assumed of a loop phi: to stay inside its own entry, inside the entries of those that do as
+  /// well, nothing.
+  enum class Bound : uint8_t { own, joint, none };
+  std::vector<Bound> bound_;               ///< by value
   std::vector<uint32_t> first_level_;      ///< lowest level of an atom that changes in each loop
   std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block
   std::map<std::tuple<Atom::Kind, uint32_t, uint32_t, uint64_t>, Formula> pair_atoms_;

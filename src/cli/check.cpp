@@ -7,8 +7,10 @@
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/pass_options.hpp"
+#include "passes/pipeline.hpp"
 #include "runtime/check.hpp"
 #include "runtime/vulkan_device.hpp"
+#include "translate/translate.hpp"
 
 namespace lanewise::cli {
 
@@ -19,7 +21,7 @@ using Outcome = runtime::CheckStep::Outcome;
 struct CheckCommand {
   LaunchOptions launch;
   std::vector<std::string> without;
-  bool exact_nan = false, json = false, no_vulkan = false, quiet = false;
+  bool exact_nan = false, json = false, no_vulkan = false, quiet = false, prove = false;
   uint64_t seed = 1;
   uint32_t elements = 4096;
   double seconds = 60;
@@ -108,6 +110,55 @@ Expected<bool> check(const CheckCommand& command) {
   return passed;
 }
 
+/// Every decision that rests on lane demand, as an obligation for the solver.
+Expected<bool> prove_one(const CheckCommand& command, const container::ShaderBinary& binary,
+                         const container::Kernel& kernel) {
+  auto function = translate::translate(binary, kernel);
+  if (!function) return std::unexpected(function.error());
+  passes::PipelineOptions options{.without = command.without};
+  options.exec_select.prove = true;
+  const auto result = passes::run(*function, options);
+  if (!result) return std::unexpected(result.error());
+  const auto& selects = result->exec_select;
+  const auto& proof = selects.proof;
+  const bool passed = proof.failures.empty() && proof.proved == proof.total();
+  if (command.json) {
+    std::cout << nlohmann::ordered_json{{"kernel", kernel.name},      {"passed", passed},
+                                        {"selects", selects.selects}, {"dropped", selects.dropped},
+                                        {"facts", proof.facts},       {"flow", proof.flow},
+                                        {"rewrites", proof.rewrites}, {"proved", proof.proved},
+                                        {"seconds", proof.seconds}}
+                     .dump()
+              << '\n';
+    return passed;
+  }
+  std::cout << fmt::format(
+      "{}: {} of {} selects dropped; {} obligations ({} facts, {} flow, {} rewrites), {} "
+      "proved, {:.3f} s{}\n",
+      printable(kernel.name), selects.dropped, selects.selects, proof.total(), proof.facts, proof.flow,
+      proof.rewrites, proof.proved, proof.seconds, passed ? "" : ": NOT all proved");
+  for (const auto& f : proof.failures)
+    std::cout << fmt::format("  pc {:#x}: {}{}\n", (*function)[f.value].pc, f.what,
+                             f.refuted ? " (counterexample)" : " (not decided)");
+  return passed;
+}
+
+Expected<bool> prove(const CheckCommand& command) {
+  auto binary = load_input(command.launch.input);
+  if (!binary) return std::unexpected(binary.error());
+  std::vector<std::string> names;
+  if (!command.launch.kernel.empty()) names.push_back(command.launch.kernel);
+  auto kernels = pick_kernels(*binary, names);
+  if (!kernels) return std::unexpected(kernels.error());
+  bool passed = true;
+  for (const container::Kernel* kernel : *kernels) {
+    const auto ok = prove_one(command, *binary, *kernel);
+    if (!ok) return std::unexpected(ok.error());
+    passed &= *ok;
+  }
+  return passed;
+}
+
 } // namespace
 
 void add_check(Command& root, int& status) {
@@ -117,6 +168,8 @@ void add_check(Command& root, int& status) {
   add_device_options(command, options->launch);
   command.flag("--no-vulkan", options->no_vulkan, "leave the SPIR-V run out");
   add_without(command, options->without);
+  command.flag("--prove", options->prove,
+               "run nothing; prove every select that was dropped, and all it rests on, with Z3");
   command.flag("--exact-nan", options->exact_nan, "NaNs must agree in every bit");
   command.number("--seed", options->seed, "seed of generated arguments, where no --arg is given")
       .show_default();
@@ -129,7 +182,7 @@ void add_check(Command& root, int& status) {
   command.flag("-q,--quiet", options->quiet, "print only what differs");
   command.flag("--json", options->json, "print one JSON object for each kernel");
   command.run(status, [options] {
-    auto passed = check(*options);
+    auto passed = options->prove ? prove(*options) : check(*options);
     return !passed ? report(passed.error()) : *passed ? exit_done : exit_check_failed;
   });
 }

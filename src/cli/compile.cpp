@@ -1,6 +1,7 @@
 // lanewise compile: kernels to SPIR-V.
 #include <filesystem>
 #include <iostream>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,8 @@
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/pass_options.hpp"
+#include "rdna2/decoder.hpp"
+#include "rdna2/disassembler.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/vulkan_device.hpp"
 
@@ -22,7 +25,7 @@ struct CompileCommand {
   unsigned subgroup = 32;
   uint32_t dynamic_lds = 0;
   bool all = false, stats = false, json = false, validate = false, verify = false, full = false,
-       debug_names = false;
+       debug_names = false, explain = false;
 };
 
 using Record = nlohmann::ordered_json;
@@ -97,7 +100,50 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
   options.without = command.without;
   options.verify = command.verify;
   options.debug_names = command.debug_names;
+  options.explain = command.explain;
   return options;
+}
+
+/// The guest instruction at each pc.
+std::unordered_map<uint32_t, std::string> listing_of(const container::ShaderBinary& binary,
+                                                     const container::Kernel& kernel) {
+  const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
+  std::vector<rdna2::Instruction> instructions;
+  rdna2::decode_append(binary.code_of(kernel), wave, instructions);
+  std::unordered_map<uint32_t, std::string> listing;
+  for (const rdna2::Instruction& i : instructions)
+    listing.emplace(static_cast<uint32_t>(kernel.entry) + i.pc, rdna2::disassemble(i, wave));
+  return listing;
+}
+
+/// Why lanes outside a mask can be seen by this use.
+std::string_view reason(ir::Op op) {
+  switch (ir::info(op).kind) {
+  case ir::OpKind::phi: return "the value goes on to another block, where lanes outside the mask are read";
+  case ir::OpKind::load:
+  case ir::OpKind::store:
+  case ir::OpKind::atomic: return "the access is made in lanes outside the mask";
+  case ir::OpKind::gather: return "other lanes read it";
+  case ir::OpKind::reduce: return "the whole wave reads it";
+  case ir::OpKind::end: return "the branch depends on all lanes";
+  default: return "its result is read in lanes outside the mask";
+  }
+}
+
+/// One line for each select that stays.
+std::string explanation(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                        const passes::ExecSelectResult& selects) {
+  const auto listing = listing_of(binary, kernel);
+  const auto instruction = [&](uint32_t pc) {
+    const auto it = listing.find(pc);
+    return it == listing.end() ? fmt::format("pc {:#x}", pc) : fmt::format("pc {:#x} {}", pc, it->second);
+  };
+  std::string text = fmt::format("{}: {} selects, {} dropped, {} stay\n", printable(kernel.name),
+                                 selects.selects, selects.dropped, selects.kept.size());
+  for (const auto& k : selects.kept)
+    text += fmt::format("  {}\n    read by {} at {}: {}\n", instruction(k.pc), ir::info(k.observer_op).name,
+                        instruction(k.observer_pc), reason(k.observer_op));
+  return text;
 }
 
 std::string_view bytes_of(const runtime::CompiledKernel& compiled) {
@@ -115,7 +161,7 @@ std::string file_name(std::string_view kernel) {
 Expected<void> compile(const CompileCommand& command) {
   auto options = parse_options(command);
   if (!options) return std::unexpected(options.error());
-  if (command.output.empty() && !command.stats && !command.all)
+  if (command.output.empty() && !command.stats && !command.all && !command.explain)
     return fail(ErrorKind::call, "-o is missing", {},
                 "-o - writes to standard output, --stats only measures");
   auto binary = load_input(command.input);
@@ -151,6 +197,7 @@ Expected<void> compile(const CompileCommand& command) {
       if (!first) first = compiled.error();
       continue;
     }
+    if (command.explain) say << explanation(*binary, *kernel, compiled->passes.exec_select);
     if (command.output.empty()) continue;
     const std::string path =
         folder ? (std::filesystem::path(command.output) / file_name(kernel->name)).string() : command.output;
@@ -188,6 +235,8 @@ void add_compile(Command& root, int& status) {
   command.flag("--verify", options->verify, "run the IR verifier after every pass");
   command.flag("--debug-names", options->debug_names, "keep names in the module");
   command.flag("--stats", options->stats, "print sizes and times");
+  command.flag("--explain", options->explain,
+               "list every select on a mask that stays, and who reads the old value");
   command.flag("--json", options->json, "print one JSON object for each kernel");
   command.run(status, [options] {
     auto ok = compile(*options);

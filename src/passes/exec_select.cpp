@@ -2,6 +2,8 @@
 
 #include "analysis/lane_demand.hpp"
 
+#include <optional>
+
 namespace lanewise::passes {
 
 using analysis::Formula;
@@ -32,6 +34,10 @@ bool acts(const ir::Function& f, Value v) {
   case ir::OpKind::end: return true;
   default: return false;
   }
+}
+
+ExecSelectResult::Kept kept(const ir::Function& f, Value select, Value observer) {
+  return {select, observer, f[observer].op, f[select].pc, f[observer].pc};
 }
 
 /// The value that `v` equals wherever anybody looks, or `v` itself.
@@ -69,6 +75,8 @@ ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& op
   analysis::LaneDemand demand(function, masks);
   std::vector<Value> replacement(function.value_count());
   std::vector<analysis::ClaimedRewrite> rewrites;
+  std::optional<analysis::Users> users;
+  if (options.explain) users.emplace(function);
   for (uint32_t b : masks.order()) {
     for (Value v : function[ir::Block{b}].instructions) {
       replacement[v.index] = v;
@@ -77,7 +85,7 @@ ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& op
       const Value same = same_where_demanded(function, masks, demand, v);
       if (same == v) {
         if (select && options.explain && !demand.dead(v))
-          result.kept.push_back({v, demand.observer(v, function.operand(v, 0))});
+          result.kept.push_back(kept(function, v, demand.observer(v, function.operand(v, 0), *users)));
         continue;
       }
       (select ? result.dropped : result.masks) += 1;

@@ -34,6 +34,8 @@ struct ExecSelectResult {
   bool changed = false;
   struct Kept {
     ir::Value select, observer; ///< the use that can see lanes outside the mask
+    ir::Op observer_op{};
+    uint32_t pc = 0, observer_pc = 0; ///< guest instructions that they come from
   };
   std::vector<Kept> kept;
   analysis::ProofReport proof;

@@ -24,6 +24,14 @@ bool mask_phis(ir::Function& f);
 /// Flat accesses of addresses in a known aperture become LDS, scratch or global ones; the rest stays flat.
 bool resolve_flat(ir::Function& f);
 
+/// Scratch words that only known addresses reach become values. Runs when buffer and flat accesses of scratch
+/// have been found out.
+bool scratch_values(ir::Function& f);
+
+/// SGPRs spilled to lanes of a VGPR come back as values, through phis too. Runs behind scratch_values, because
+/// such VGPRs are spilled themselves.
+bool lane_spills(ir::Function& f);
+
 /// Removes what nothing visible depends on.
 bool dead_code(ir::Function& f);
 

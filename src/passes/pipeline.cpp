@@ -48,6 +48,8 @@ constexpr std::array kPasses{
     Pass{"simplify", always<simplify>},
     Pass{"lower_buffers", unless_refused<lower_buffers>, required},
     Pass{"resolve_flat", always<resolve_flat>},
+    Pass{"scratch_values", always<scratch_values>},
+    Pass{"lane_spills", always<lane_spills>},
     Pass{"mask_phis", always<mask_phis>},
     Pass{"dead_code", always<dead_code>},
     Pass{"exec_select", drop_selects},

@@ -83,6 +83,7 @@ Expected<passes::PipelineReport> run_passes(ir::Function& f, const CompileOption
   passes::PipelineOptions pipeline;
   pipeline.verify = options.verify;
   pipeline.without = options.without;
+  pipeline.exec_select.explain = options.explain;
   std::optional<Error> stopped;
   if (options.observe)
     pipeline.after = [&](std::string_view pass, size_t index, const ir::Function& now) {

@@ -45,6 +45,7 @@ struct CompileOptions {
   bool verify = false;   ///< the IR verifier after every stage and pass
   bool validate = false; ///< the SPIR-V validator on the result
   bool debug_names = false;
+  bool explain = false; ///< fill passes.exec_select.kept
   std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
   Observer observe;
 };

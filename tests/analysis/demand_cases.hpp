@@ -375,6 +375,44 @@ b2: from b1
   ret
 })",
      1, 0},
+    {"read after a loop by the lanes that have left it, none at first", R"(
+  %s = i32 select %m, %new, %old
+  br b1
+b1: from b0, b1
+  %left = u1 phi u1 false, %gone
+  %in = u1 phi %m, %stay
+  %l = i32 load.lds.4 %a, %in
+  %k = u1 slt %l, i32 9
+  %leave = u1 and %in, %k
+  %gone = u1 or %left, %leave
+  %ngone = u1 not %gone
+  %stay = u1 and %in, %ngone
+  %any = uniform u1 any %stay
+  cond_br %any, b1, b2
+b2: from b1
+  store.lds.4 %a, %gone, %s
+  ret
+})",
+     1, 0},
+    {"the same with other lanes among those that have left", R"(
+  %s = i32 select %m, %new, %old
+  br b1
+b1: from b0, b1
+  %left = u1 phi %o, %gone
+  %in = u1 phi %m, %stay
+  %l = i32 load.lds.4 %a, %in
+  %k = u1 slt %l, i32 9
+  %leave = u1 and %in, %k
+  %gone = u1 or %left, %leave
+  %ngone = u1 not %gone
+  %stay = u1 and %in, %ngone
+  %any = uniform u1 any %stay
+  cond_br %any, b1, b2
+b2: from b1
+  store.lds.4 %a, %gone, %s
+  ret
+})",
+     0, 1},
     {"the same with a loop mask that turns out wider", R"(
   %s = i32 select %m, %new, %old
   br b1
