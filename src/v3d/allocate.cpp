@@ -7,13 +7,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <span>
 
 namespace lanewise::v3d {
 
 namespace {
 
-constexpr std::string_view order_names[] = {"given",        "late",          "depth",
-                                            "bundles late", "bundles depth", "late loads"};
+// Every order but `mixed` looks at a program once; `mixed` takes what they found.
+constexpr Order all_orders[] = {Order::given,         Order::late,    Order::depth,      Order::bundles_late,
+                                Order::bundles_depth, Order::forward, Order::late_loads, Order::mixed};
+
+// How much work a shader is worth: instructions put in another order, and plans with spills. A shader that
+// exceeds it is looked at in its first and last listing only.
+constexpr std::size_t reorder_budget = 64000, plans = 5;
+
+// Pressures, in register files, from which on no order is likely to fit: of the listings, and of the first
+// orders.
+constexpr double hopeless_given = 2.2, hopeless_reordered = 1.5;
 
 // Words in the TMU's output FIFO, and writes of one operation, at most: 16 for all threads together.
 bool fits_fifo(const Program& p, unsigned threads) {
@@ -96,7 +107,9 @@ class Allocator {
     std::size_t listing = 0;
     Order order = Order::given;
     bool compact = false;
-    Program program;
+    std::uint64_t excess = 0;
+    Program ordered; ///< before the plan
+    Program program; ///< with it
     unsigned registers = 0;
     SpillResult spills;
   };
@@ -112,82 +125,137 @@ class Allocator {
     return {n, n - 1, n - 2, n - 4};
   }
 
-  const Prepared& prepared(std::size_t n, bool keep_last_switch) {
-    auto& cache = keep_last_switch ? with_switch_ : without_switch_;
+  // Without spills only what is made again in a few instructions counts as free: more would cost more words
+  // than the threads are worth. With spills almost anything is cheaper than a store and a fill.
+  [[nodiscard]] SpillOptions spill_options(bool allow_spills) const {
+    SpillOptions s = o_.spill;
+    s.allow_spills = allow_spills;
+    s.max_remat_cost = allow_spills ? 20 : 5;
+    return s;
+  }
+
+  const Prepared& prepared(std::size_t n, bool with_spills) {
+    auto& cache = with_spills ? spilling_ : fitting_;
     cache.resize(listings_.size());
     if (!cache[n]) {
       Prepared r{listings_[n], {}};
-      if (!keep_last_switch) {
+      if (!with_spills) {
         drop_needless_switch(r.program);
       }
       split_webs(r.program);
       tighten_flags(r.program);
-      const auto remat = find_rematerialisable(r.program, o_.spill.remat_arithmetic);
-      for (const Remat& m : remat) {
-        r.free.push_back(static_cast<char>(o_.spill.rematerialise && m.kind != Remat::none));
+      for (const Remat& m : find_rematerialisable(r.program, spill_options(with_spills))) {
+        r.free.push_back(static_cast<char>(m.kind != Remat::none));
       }
       cache[n] = std::move(r);
     }
     return *cache[n];
   }
 
-  [[nodiscard]] std::vector<Order> orders() const {
-    if (!o_.reorder) {
-      return {Order::given};
-    }
-    return {Order::given,      Order::late,         Order::depth,
-            Order::late_loads, Order::bundles_late, Order::bundles_depth};
+  [[nodiscard]] std::span<const Order> orders() const {
+    return o_.reorder ? std::span<const Order>(all_orders) : std::span<const Order>(all_orders, 1);
   }
 
   std::optional<Allocation> without_spills(unsigned threads) {
+    std::vector<std::unique_ptr<Reorderer>> reorderers(listings_.size());
+    unsigned least = ~0u;
     for (const Order order : orders()) {
       for (std::size_t n = 0; n < listings_.size(); ++n) {
         const Prepared& ready = prepared(n, false);
-        Choice c{n, order, false, ready.program, 0, {}};
-        c.program.threads = threads;
-        reorder(c.program, order, file(threads), ready.free);
-        if (!fits_fifo(c.program, threads)) {
-          why_ = "TMU results would overflow the FIFO";
-          continue;
+        if (!reorderers[n]) {
+          reorderers[n] = std::make_unique<Reorderer>(ready.program, file(threads), ready.free);
         }
-        const auto sizes = limits(c.program, threads);
-        if (least_pressure(c.program, ready.free) > sizes.front()) {
-          why_ = "more values are live at once than there are registers";
-          continue;
+        Reordered made = reorderers[n]->run(order);
+        least = std::min(least, made.peak);
+        if (auto r = fit(std::move(made), n, order, threads)) {
+          return r;
         }
-        for (const unsigned registers : sizes) {
-          Choice trial = c;
-          SpillOptions s = o_.spill;
-          s.allow_spills = false;
-          s.registers = registers;
-          trial.spills = plan_spills(trial.program, s);
-          if (!trial.spills.fits) {
-            why_ = trial.spills.why;
-            break;
-          }
-          trial.registers = registers;
-          if (auto r = finish(trial, threads)) {
-            return r;
-          }
-        }
+      }
+      const double limit = order == Order::given ? hopeless_given : hopeless_reordered;
+      if ((order == Order::given || order == Order::depth) && least > limit * file(threads)) {
+        why_ = "more values are live at once than there are registers";
+        return std::nullopt;
       }
     }
     return std::nullopt;
   }
 
+  std::optional<Allocation> fit(Reordered made, std::size_t n, Order order, unsigned threads) {
+    made.program.threads = threads;
+    const auto sizes = limits(made.program, threads);
+    if (made.peak > sizes.front() + 2 ||
+        least_pressure(made.program, prepared(n, false).free) > sizes.front()) {
+      why_ = "more values are live at once than there are registers";
+      return std::nullopt;
+    }
+    if (!fits_fifo(made.program, threads)) {
+      why_ = "TMU results would overflow the FIFO";
+      return std::nullopt;
+    }
+    for (const unsigned registers : sizes) {
+      Choice trial{n, order, false, 0, {}, made.program, registers, {}};
+      SpillOptions s = spill_options(false);
+      s.registers = registers;
+      trial.spills = plan_spills(trial.program, s);
+      if (!trial.spills.fits) {
+        why_ = trial.spills.why;
+        break;
+      }
+      if (auto r = finish(trial, threads)) {
+        return r;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The most promising orders are planned, and the cheapest plan that colours is taken.
   std::optional<Allocation> with_spills(unsigned threads) {
-    std::vector<Choice> choices;
-    for (const Order order : orders()) {
-      for (std::size_t n = 0; n < listings_.size(); ++n) {
-        for (const bool compact : {false, true}) {
-          Choice c{n, order, compact, {}, 0, {}};
-          c.registers = limits(listings_[n], threads)[listings_[n].gpu == Gpu::v42 ? 1 : 0];
-          if (plan(c, threads)) {
-            choices.push_back(std::move(c));
+    std::vector<Choice> ranking = ranked(threads);
+    for (const bool compact : {false, true}) {
+      std::vector<Choice> choices;
+      for (const Choice& r : ranking) {
+        Choice c = r;
+        c.compact = compact;
+        if (plan(c, threads)) {
+          choices.push_back(std::move(c));
+          if (choices.size() == plans) {
+            break;
           }
         }
       }
+      if (auto r = cheapest(choices, threads)) {
+        return r;
+      }
     }
+    return std::nullopt;
+  }
+
+  // With the last thread switch, in front of which spills may stand.
+  std::vector<Choice> ranked(unsigned threads) {
+    std::vector<Choice> ranking;
+    std::size_t total = 0;
+    for (const Program& p : listings_) {
+      total += size(p) * orders().size();
+    }
+    for (std::size_t n = 0; n < listings_.size(); ++n) {
+      if (total > reorder_budget && n != 0 && n + 1 != listings_.size()) {
+        continue;
+      }
+      const Prepared& ready = prepared(n, true);
+      Reorderer reorderer(ready.program, file(threads), ready.free);
+      for (const Order order : orders()) {
+        Reordered made = reorderer.run(order);
+        made.program.threads = threads;
+        const unsigned registers = limits(made.program, threads)[made.program.gpu == Gpu::v42 ? 1 : 0];
+        ranking.push_back(
+            {n, order, false, made.excess, made.program, std::move(made.program), registers, {}});
+      }
+    }
+    std::ranges::stable_sort(ranking, {}, &Choice::excess);
+    return ranking;
+  }
+
+  std::optional<Allocation> cheapest(std::vector<Choice>& choices, unsigned threads) {
     while (!choices.empty()) {
       const auto best = std::ranges::min_element(choices, {}, [](const Choice& c) { return cost(c.spills); });
       if (auto r = finish(*best, threads)) {
@@ -202,10 +270,7 @@ class Allocator {
   }
 
   bool plan(Choice& c, unsigned threads) {
-    const Prepared& ready = prepared(c.listing, true);
-    c.program = ready.program;
-    c.program.threads = threads;
-    reorder(c.program, c.order, file(threads), ready.free);
+    c.program = c.ordered;
     if (c.compact) {
       compact_tmu(c.program);
     }
@@ -213,7 +278,7 @@ class Allocator {
       why_ = "TMU results would overflow the FIFO";
       return false;
     }
-    SpillOptions s = o_.spill;
+    SpillOptions s = spill_options(true);
     s.registers = c.registers;
     c.spills = plan_spills(c.program, s);
     if (!c.spills.fits) {
@@ -248,14 +313,13 @@ class Allocator {
     a.listing = c.listing;
     a.spills = c.spills;
     a.copies_removed = colors.copies_removed;
-    a.strategy =
-        fmt::format("{}{}", order_names[static_cast<std::size_t>(c.order)], c.compact ? ", compact" : "");
+    a.strategy = fmt::format("{}{}", text(c.order), c.compact ? ", compact" : "");
     return a;
   }
 
   const std::vector<Program>& listings_;
   const AllocateOptions& o_;
-  std::vector<std::optional<Prepared>> with_switch_, without_switch_;
+  std::vector<std::optional<Prepared>> spilling_, fitting_;
   std::string why_;
 };
 

@@ -301,6 +301,20 @@ Bundles make_bundles(const Program& p, std::uint32_t block, const Liveness& l, c
   return Bundler(p, block, l, last).run();
 }
 
+Bundles single_bundles(const Program& p, const std::vector<Inst>& insts) {
+  const DependenceGraph graph = build_dependences(p.gpu, insts, p.temp_count);
+  Bundles b;
+  b.members.resize(insts.size());
+  b.succs.resize(insts.size());
+  for (std::uint32_t n = 0; n < insts.size(); ++n) {
+    b.members[n] = {n};
+    for (const Edge& e : graph.succs[n]) {
+      b.succs[n].push_back(e.to);
+    }
+  }
+  return b;
+}
+
 std::optional<std::vector<Inst>> unbundle(const Program& p, const std::vector<Inst>& insts, const Bundles& b,
                                           const std::vector<std::uint32_t>& order) {
   std::vector<Inst> out;

@@ -24,6 +24,9 @@ struct Bundles {
 [[nodiscard]] Bundles make_bundles(const Program& p, std::uint32_t block, const Liveness& l,
                                    const Place& last);
 
+/// Every instruction a bundle of its own, with all dependences.
+[[nodiscard]] Bundles single_bundles(const Program& p, const std::vector<Inst>& insts);
+
 /// The instructions in an order of the bundles; nothing if a switch would have to stand where it may not.
 [[nodiscard]] std::optional<std::vector<Inst>> unbundle(const Program& p, const std::vector<Inst>& insts,
                                                         const Bundles& b,

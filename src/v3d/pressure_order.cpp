@@ -110,7 +110,7 @@ std::vector<std::uint32_t> PressureOrder::run(const std::vector<Inst>& insts,
       if (!cached_[k].is_valid) {
         measure(k);
       }
-      const int growth = cached_[k].growth;
+      const int growth = preference == Preference::keep ? std::min(cached_[k].growth, 0) : cached_[k].growth;
       if (r != 0 && growth > best_growth) {
         continue;
       }

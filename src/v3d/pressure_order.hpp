@@ -7,6 +7,7 @@ namespace lanewise::v3d {
 
 enum class Preference : std::uint8_t {
   late,  ///< among bundles that free as much: the one that stood last
+  keep,  ///< likewise, but only what frees values is preferred to what stood later
   depth, ///< the one whose result was wanted last, so that one expression is finished before the next begins
 };
 

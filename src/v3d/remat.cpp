@@ -3,8 +3,11 @@
 
 namespace lanewise::v3d {
 
-std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic) {
+std::vector<Remat> find_rematerialisable(const Program& p, const SpillOptions& options) {
   std::vector<Remat> r(p.temp_count);
+  if (!options.rematerialise) {
+    return r;
+  }
   std::vector<unsigned> definitions(p.temp_count);
   const auto each_definition = [&](auto&& f) {
     for (std::uint32_t b = 0; b < p.blocks.size(); ++b) {
@@ -32,7 +35,8 @@ std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic) {
     }
     constexpr std::uint16_t bound = vpm_load | vpm_store | reads_flags | reads_rtop | writes_rtop |
                                     touches_msf | tmu_wait | vpm_wait | tsy | cross_lane;
-    if ((info(i.alu.op).properties & bound) != 0 || i.alu.op == Op::nop || source_count(i.alu) == 0) {
+    if ((info(i.alu.op).properties & bound) != 0 || i.alu.op == Op::nop ||
+        (source_count(i.alu) == 0 && !is_thread_constant(i.alu.op))) {
       return;
     }
     bool constant = true, simple = true;
@@ -49,7 +53,7 @@ std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic) {
     }
     if (simple && constant) {
       r[t] = {Remat::load, b, n, cost};
-    } else if (simple && arithmetic && cost <= max_remat_cost) {
+    } else if (simple && options.remat_arithmetic && cost <= options.max_remat_cost) {
       r[t] = {Remat::arithmetic, b, n, cost};
     }
   });

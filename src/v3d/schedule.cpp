@@ -18,6 +18,24 @@ namespace {
 
 constexpr std::uint32_t never = ~0u;
 
+// Instructions scheduled again for one block, and attempts at most.
+constexpr unsigned try_budget = 3000, most_tries = 16;
+
+// A word that reads what the special function unit of the word before it has not finished waits for a cycle.
+bool reads_late_result(const Word& before, const Word& w) {
+  if (before.is_branch || w.is_branch || !has(before.add.op, sfu) || before.add.dst.kind != Reg::rf) {
+    return false;
+  }
+  for (const Alu* a : {&w.add, &w.mul}) {
+    for (unsigned s = 0; s < source_count(*a); ++s) {
+      if (a->src[s].reg == before.add.dst) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 class Scheduler {
  public:
   explicit Scheduler(const Program& p) : p_(p), last_(last_switch(p)) {
@@ -34,7 +52,9 @@ class Scheduler {
         return std::unexpected(r.error());
       }
     }
-    finish_program();
+    if (p_.blocks.empty()) {
+      finish_program();
+    }
     if (auto r = resolve(); !r) {
       return std::unexpected(r.error());
     }
@@ -50,32 +70,109 @@ class Scheduler {
 
   [[nodiscard]] std::uint32_t now() const { return static_cast<std::uint32_t>(q_.words.size()); }
 
+  // Everything that scheduling a block changes.
+  struct Outcome {
+    std::vector<QpuWord> words; ///< of the block
+    std::uint32_t switch_at = never, force_switch = never;
+    unsigned cost = ~0u;
+  };
+
+  // A block is scheduled by a few orders of priority, and the shortest result is kept.
   Expected<void> block(std::uint32_t b) {
     block_ = b;
     block_start_ = now();
     insts_ = &p_.blocks[b].insts;
     graph_ = build_dependences(p_.gpu, *insts_, p_.temp_count);
+    find_paths();
+    const Outcome before{{}, switch_at_, force_switch_, 0};
+    Outcome best;
+    const auto count = static_cast<unsigned>(insts_->size());
+    const unsigned tries = count < 4 ? 1 : std::clamp(try_budget / count, 1u, most_tries);
+    for (unsigned attempt = 0; attempt < tries; ++attempt) {
+      restore(before);
+      prioritise(attempt);
+      if (auto r = fill(); !r) {
+        if (attempt + 1 == tries && best.cost == ~0u) {
+          return r;
+        }
+        continue;
+      }
+      Outcome o{{q_.words.begin() + block_start_, q_.words.end()}, switch_at_, force_switch_, cost()};
+      if (o.cost < best.cost) {
+        best = std::move(o);
+      }
+    }
+    restore(best);
+    return {};
+  }
+
+  void restore(const Outcome& o) {
+    q_.words.resize(block_start_);
+    q_.words.insert(q_.words.end(), o.words.begin(), o.words.end());
+    switch_at_ = o.switch_at;
+    force_switch_ = o.force_switch;
+    idle_ = 0;
+  }
+
+  // Words and stalls of the block; an empty word counts a little more than one with work in it.
+  unsigned cost() const {
+    unsigned r = 0;
+    for (std::size_t n = block_start_; n < q_.words.size(); ++n) {
+      const Word& w = q_.words[n].word;
+      r += 8;
+      if (w.is_branch) {
+        continue;
+      }
+      r += is_nop(w.add) && is_nop(w.mul) && w.sigs == 0 ? 1 : 0;
+      r += n > 0 && reads_late_result(q_.words[n - 1].word, w) ? 9 : 0;
+    }
+    return r;
+  }
+
+  void find_paths() {
+    const auto count = static_cast<std::uint32_t>(insts_->size());
+    paths_.assign(count, 0);
+    for (std::uint32_t n = count; n-- > 0;) {
+      for (const Edge& e : graph_.succs[n]) {
+        // What a branch waits for comes early, so that other work is left for its slots.
+        const bool decides = (*insts_)[e.to].is_branch && e.kind == Dependence::result;
+        paths_[n] = std::max(paths_[n], paths_[e.to] + e.latency + (decides ? 3u : 0u));
+      }
+    }
+  }
+
+  // The first attempt goes by the longest path; the others bend it, each by a chance of its own.
+  void prioritise(unsigned attempt) {
     const auto count = static_cast<std::uint32_t>(insts_->size());
     nodes_.assign(count, {});
-    ready_.clear();
-    for (std::uint32_t n = count; n-- > 0;) {
+    for (std::uint32_t n = 0; n < count; ++n) {
       Node& node = nodes_[n];
       node.waiting = graph_.pred_count[n];
-      for (const Edge& e : graph_.succs[n]) {
-        node.path = std::max(node.path, nodes_[e.to].path + e.latency);
+      node.path = paths_[n] * 16;
+      if (attempt == 1) {
+        node.path += static_cast<std::uint32_t>(std::min<std::size_t>(graph_.succs[n].size(), 8)) * 6;
+      } else if (attempt == 2) {
+        node.path += unit_of(p_.gpu, (*insts_)[n].alu.op) == Unit::add && !is_nop((*insts_)[n].alu) ? 20 : 0;
+      } else if (attempt > 2) {
+        node.path += (n * 2654435761u + attempt * 40503u) * 2246822519u >> 26;
       }
-      const unsigned u = uses((*insts_)[n].alu);
-      node.late = (u & peripheral_use::tlb_write) != 0;
+      node.late = (uses((*insts_)[n].alu) & peripheral_use::tlb_write) != 0;
       node.order = node.late ? 0 : 1;
     }
-    std::uint32_t left = count;
+  }
+
+  Expected<void> fill() {
+    ready_.clear();
+    late_left_ = 0;
+    const auto count = static_cast<std::uint32_t>(insts_->size());
     for (std::uint32_t n = 0; n < count; ++n) {
+      late_left_ += nodes_[n].late;
       if (nodes_[n].waiting == 0) {
         ready_.push_back(n);
       }
     }
     const bool branches = count != 0 && insts_->back().is_branch;
-    left -= branches ? 1 : 0;
+    std::uint32_t left = count - (branches ? 1 : 0);
     while (left > 0) {
       const std::uint32_t taken = word();
       if (taken == never) {
@@ -86,9 +183,12 @@ class Scheduler {
     drain_switch();
     if (branches) {
       branch(insts_->back());
-    } else if (!p_.blocks[b].succs.empty() && !q_.words.empty() &&
+    } else if (!p_.blocks[block_].succs.empty() && !q_.words.empty() &&
                (q_.words.back().word.sigs & sig::ldvary) != 0) {
       nop();
+    }
+    if (block_ + 1 == p_.blocks.size()) {
+      finish_program();
     }
     return {};
   }
@@ -204,6 +304,11 @@ class Scheduler {
     if ((i.sigs & sig::thrsw) != 0) {
       return switch_at_ == never || t >= switch_at_ + 3;
     }
+    // The last tile writes carry the end of the program: they stay out of words that write registers.
+    if (nodes_[n].late && late_left_ <= 3 && !w.empty() && p_.blocks[block_].succs.empty() &&
+        writes_registers(w.word().word)) {
+      return false;
+    }
     // An SFU result read in the next word stalls: only where nothing else is to be done.
     if (!w.empty() && stalls(n, t)) {
       return false;
@@ -230,7 +335,14 @@ class Scheduler {
            ((w.sigs & sig::addressed) != 0 && w.sig_dst == c);
   }
 
-  void remove(std::uint32_t n) { ready_.erase(std::ranges::find(ready_, n)); }
+  static bool writes_registers(const Word& w) {
+    return w.add.dst.kind == Reg::rf || w.mul.dst.kind == Reg::rf;
+  }
+
+  void remove(std::uint32_t n) {
+    ready_.erase(std::ranges::find(ready_, n));
+    late_left_ -= nodes_[n].late;
+  }
 
   void release(std::uint32_t n, std::uint32_t t) {
     for (const Edge& e : graph_.succs[n]) {
@@ -422,7 +534,8 @@ class Scheduler {
   const std::vector<Inst>* insts_ = nullptr;
   DependenceGraph graph_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> ready_;
+  std::vector<std::uint32_t> ready_, paths_;
+  std::uint32_t late_left_ = 0;
   std::uint32_t block_ = 0, block_start_ = 0, switch_at_ = never, force_switch_ = never;
   unsigned idle_ = 0;
   std::string stuck_;
@@ -447,14 +560,7 @@ Figures measure(const QpuProgram& q) {
     if (n == 0 || q.words[n - 1].word.is_branch) {
       continue;
     }
-    const Alu& before = q.words[n - 1].word.add;
-    bool stall = false;
-    for (const Alu* a : {&w.add, &w.mul}) {
-      for (unsigned s = 0; s < source_count(*a); ++s) {
-        stall = stall || (has(before.op, sfu) && before.dst.kind == Reg::rf && a->src[s].reg == before.dst);
-      }
-    }
-    f.sfu_stalls += stall;
+    f.sfu_stalls += reads_late_result(q.words[n - 1].word, w);
   }
   f.inst_and_stalls = f.instructions + f.sfu_stalls;
   return f;

@@ -14,9 +14,7 @@ class Planner {
  public:
   Planner(const Program& p, const SpillOptions& o)
       : p_(p), o_(o), l_(analyse_liveness(p)), next_(find_next_uses(p, l_)), places_(switch_places(p)),
-        remat_(o.rematerialise ? find_rematerialisable(p, o.remat_arithmetic)
-                               : std::vector<Remat>(p.temp_count)),
-        stored_(p.temp_count), due_(p.temp_count) {
+        remat_(find_rematerialisable(p, o)), stored_(p.temp_count), due_(p.temp_count) {
     const auto segments = live_segments(p, l_);
     // Fixed registers that are taken in each gap; 4.2's accumulators are not of the register file.
     std::vector<std::int32_t> change(l_.gap_count + 1);
@@ -618,7 +616,7 @@ SpillResult plan_spills(Program& p, const SpillOptions& options) {
   o.registers -= o.allow_spills ? 1 : 0; // the base
   result.fits = Planner(p, o).run(plan, result.why);
   if (result.fits) {
-    write_plan(p, std::move(plan), find_rematerialisable(p, options.remat_arithmetic), options, result);
+    write_plan(p, std::move(plan), find_rematerialisable(p, options), options, result);
   }
   return result;
 }

@@ -19,11 +19,12 @@ struct SpillOptions {
   bool allow_spills = true;
   bool rematerialise = true;    ///< uniforms and constants
   bool remat_arithmetic = true; ///< and cheap arithmetic on them
+  unsigned max_remat_cost = 20; ///< instructions that making a value again may take
   bool share_slots = true;
   bool batch = true; ///< several fills or stores behind one thread switch
   bool weigh_loops = true;
   double stored_bias = 2.0; ///< how much further away a value that already has a slot counts
-  double remat_bias = 8.0;  ///< the same for a value that can be made again
+  double remat_bias = 1e5;  ///< the same for a value that can be made again: it leaves first
 };
 
 struct SpillResult {
@@ -44,11 +45,8 @@ struct Remat {
   unsigned cost = 0;                  ///< instructions, with those of the operands
 };
 
-/// The most instructions that making a value again may take.
-inline constexpr unsigned max_remat_cost = 5;
-
 /// What can be made again at any point, by temporary.
-[[nodiscard]] std::vector<Remat> find_rematerialisable(const Program& p, bool arithmetic);
+[[nodiscard]] std::vector<Remat> find_rematerialisable(const Program& p, const SpillOptions& options);
 
 /// Rewrites the program. Where it does not fit, the program is unchanged.
 [[nodiscard]] SpillResult plan_spills(Program& p, const SpillOptions& options);

@@ -34,9 +34,9 @@ TEST_P(Collection, every_shader_allocates_and_is_right) {
   EXPECT_EQ(refused, 0u);
   EXPECT_EQ(fewer_threads, 0u);
   EXPECT_EQ(newly_spilling, 0u);
-  EXPECT_LT(ours, mesa);
-  EXPECT_GT(more_threads, 5u);
-  EXPECT_LT(static_cast<double>(words), 1.01 * static_cast<double>(mesa_words));
+  EXPECT_LT(ours * 100, mesa * (GetParam() == Gpu::v71 ? 50 : 53));
+  EXPECT_GE(more_threads, GetParam() == Gpu::v71 ? 25u : 20u);
+  EXPECT_LE(words, mesa_words);
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, Collection, testing::Values(Gpu::v42, Gpu::v71),
