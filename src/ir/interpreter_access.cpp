@@ -13,14 +13,14 @@ namespace lanewise::ir::interpreter {
 namespace {
 
 /// New memory contents of an atomic (RDNA2 ISA, DS and FLAT atomics). `second` is the compare operand.
-uint64_t updated(AtomicOp op, unsigned bytes, uint64_t old, uint64_t data, uint64_t second) {
-  const unsigned width = bytes * 8;
+uint64_t updated(MemoryAccess m, uint64_t old, uint64_t data, uint64_t second) {
+  const unsigned bytes = m.bytes, width = bytes * 8;
   const auto sign = [&](uint64_t x) { return sign_extend(x, width); };
   const Type float_type = bytes == 8 ? Type::f64 : Type::f32;
   const auto less = [&](uint64_t a, uint64_t b) {
     return soft::to_double(float_type, a) < soft::to_double(float_type, b);
   };
-  switch (op) {
+  switch (m.atomic) {
   case AtomicOp::none: break;
   case AtomicOp::swap: return data;
   case AtomicOp::cmpswap: return old == second ? data : old;
@@ -44,7 +44,8 @@ uint64_t updated(AtomicOp op, unsigned bytes, uint64_t old, uint64_t data, uint6
                : old;
   case AtomicOp::fmin: return less(data, old) ? data : old;
   case AtomicOp::fmax: return less(old, data) ? data : old;
-  case AtomicOp::fadd: return soft::add(soft::format(float_type), old, data, {});
+  case AtomicOp::fadd:
+    return soft::add(soft::format(float_type), old, data, {.flush_in = m.flush_in, .flush_out = m.flush_out});
   case AtomicOp::mskor: return (old & ~data) | second;
   case AtomicOp::wrap: return old >= data ? old - data : (old + second) & low_bits(width);
   }
@@ -55,15 +56,13 @@ bool is_buffer(Op op) { return op == Op::buffer_load || op == Op::buffer_store |
 
 /// Fields of a buffer descriptor (RDNA2 ISA, "Buffer Resource Descriptor").
 struct Descriptor {
-  uint64_t base;
-  uint32_t stride, records, index_stride, check;
+  uint64_t base, stride;
+  uint32_t records, index_stride, check;
   bool swizzle, add_lane;
   Descriptor(uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
       : base(w0 | uint64_t{w1 & 0xffff} << 32), stride(w1 >> 16 & 0x3fff), records(w2),
         index_stride(8u << (w3 >> 21 & 3)), check(w3 >> 28 & 3), swizzle((w1 & 0x8000'0000) != 0),
-        add_lane((w3 & 1u << 23) != 0) {
-    if (add_lane) stride |= (w3 >> 15 & 15) << 14; // the format field's upper bits extend the stride
-  }
+        add_lane((w3 & 1u << 23) != 0) {}
 };
 
 bool read_bytes(const std::vector<uint8_t>& from, uint64_t at, unsigned bytes, uint64_t& value) {
@@ -84,7 +83,8 @@ bool write_bytes(std::vector<uint8_t>& to, uint64_t at, unsigned bytes, uint64_t
 // RDNA2 ISA, "Buffer Addressing" and "Range checking". Elements of swizzled buffers have 4 bytes.
 Wave::Target Wave::buffer_target(const Code& c, MemoryAccess m, unsigned lane, unsigned component) const {
   const auto word = [&](unsigned i) { return static_cast<uint32_t>(read(c, i, lane)); };
-  const uint32_t offset = word(5) + component * m.bytes, scalar_offset = word(6);
+  const uint64_t offset = uint64_t{word(5)} + component * m.bytes; // sums do not wrap
+  const uint32_t scalar_offset = word(6);
   using namespace guest_abi;
   if (word(0) == scratch_rsrc_word0 && word(1) == scratch_rsrc_word1 && word(2) == scratch_rsrc_word2 &&
       word(3) == scratch_rsrc_word3(group_.function.wave_size)) {
@@ -92,21 +92,19 @@ Wave::Target Wave::buffer_target(const Code& c, MemoryAccess m, unsigned lane, u
     return {Space::scratch, static_cast<uint32_t>(offset + scalar_offset / group_.function.wave_size), true};
   }
   const Descriptor d(word(0), word(1), word(2), word(3));
-  const uint32_t index = word(4) + (d.add_lane ? lane : 0);
-  uint64_t within = uint64_t{offset} + uint64_t{d.stride} * index;
+  const uint64_t index = uint64_t{word(4)} + (d.add_lane ? lane : 0);
+  uint64_t within = offset + d.stride * index;
   if (d.swizzle) {
     const uint64_t group = index / d.index_stride, in_group = index % d.index_stride;
-    within = (group * d.stride + uint64_t{offset / 4} * 4) * d.index_stride + in_group * 4 + offset % 4;
+    within = (group * d.stride + offset / 4 * 4) * d.index_stride + in_group * 4 + offset % 4;
   }
+  const bool structured = index < d.records && offset + m.bytes <= d.stride;
   bool in_range = true;
   switch (d.check) {
-  case 0: in_range = index < d.records && uint64_t{offset} + m.bytes <= d.stride; break;
+  case 0: in_range = structured; break;
   case 1: in_range = index < d.records; break;
   case 2: in_range = d.records != 0; break;
-  default: {
-    const uint64_t at = d.swizzle ? within : offset;
-    in_range = at + m.bytes + scalar_offset <= d.records;
-  }
+  default: in_range = d.swizzle && d.stride != 0 ? structured : offset + m.bytes + scalar_offset <= d.records;
   }
   return {Space::global, d.base + scalar_offset + within, in_range};
 }
@@ -175,7 +173,7 @@ Expected<void> Wave::access_lane(const Code& c, unsigned lane) {
       if (!load(t, lane, m.bytes, value)) return outside(c, t, lane, m.bytes);
       if (kind == OpKind::atomic) {
         const uint64_t second = c.operand_count > data + 1 ? read(c, data + 1, lane) : 0;
-        if (!store(t, lane, m.bytes, updated(m.atomic, m.bytes, value, read(c, data, lane), second))) {
+        if (!store(t, lane, m.bytes, updated(m, value, read(c, data, lane), second))) {
           return outside(c, t, lane, m.bytes);
         }
       } else if (m.sign_extend) {

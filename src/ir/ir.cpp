@@ -1,5 +1,7 @@
 #include "ir/ir.hpp"
 
+#include <bit>
+
 #include <algorithm>
 
 namespace lanewise::ir {
@@ -11,7 +13,6 @@ constexpr std::array kOps{
 #include "ir/ops.def"
 #undef LANEWISE_IR_OP
 };
-
 
 } // namespace
 
@@ -46,13 +47,15 @@ int LanePattern::source(unsigned lane) const {
   case Kind::swizzle_xor:
     return static_cast<int>(group32 | (((in32 & (arg & 31)) | (arg >> 5 & 31)) ^ (arg >> 10 & 31)));
   case Kind::rotate32: {
-    const unsigned amount = arg & 31;
-    return static_cast<int>(group32 | ((arg >> 5 & 1 ? in32 - amount : in32 + amount) & 31));
+    const unsigned kept = arg & 31, amount = arg >> 5 & 31;
+    const unsigned turned = arg >> 10 & 1 ? in32 - amount : in32 + amount;
+    return static_cast<int>(group32 | (in32 & kept) | (turned & ~kept & 31));
   }
   case Kind::fft: {
     unsigned reversed = 0;
     for (unsigned b = 0; b < 5; ++b) reversed |= (in32 >> b & 1) << (4 - b);
-    return static_cast<int>(group32 | (arg & 31 ? reversed >> (5 - (arg & 31)) : 0));
+    const unsigned kept = arg & 31;
+    return static_cast<int>(group32 | reversed >> std::popcount(kept) | (in32 & kept));
   }
   case Kind::half_swap: return static_cast<int>(lane ^ 16);
   }
@@ -85,7 +88,9 @@ bool Function::derive_uniform(Op op, std::span<const Value> ops, uint64_t imm) c
   const auto all = [&] { return std::ranges::all_of(ops, [&](Value v) { return insts_[v.index].uniform; }); };
   switch (info(op).kind) {
   case OpKind::constant: return true;
-  case OpKind::input: return op == Op::host_wave || op == Op::param_scalar || (op == Op::input && is_uniform(static_cast<Input>(imm)));
+  case OpKind::input:
+    return op == Op::host_wave || op == Op::param_scalar ||
+           (op == Op::input && is_uniform(static_cast<Input>(imm)));
   case OpKind::gather: return false;
   case OpKind::reduce: return true;
   case OpKind::effect: return true;

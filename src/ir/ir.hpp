@@ -120,15 +120,17 @@ struct MemoryAccess {
   bool idxen = false, offen = false; ///< buffer operations: which of index and offset count
   uint8_t format = 0;       ///< typed buffer format, 0 = untyped
   bool return_old = true;   ///< atomics: the old value is used
+  bool flush_in = false, flush_out = false; ///< fadd: denormal operands, results become zero
   [[nodiscard]] constexpr uint64_t pack() const {
     return uint64_t{static_cast<uint8_t>(space)} | uint64_t{static_cast<uint8_t>(atomic)} << 2 | uint64_t{bytes} << 8 |
            uint64_t{align} << 16 | uint64_t{sign_extend} << 24 | uint64_t{coherent} << 25 | uint64_t{invariant} << 26 |
-           uint64_t{idxen} << 27 | uint64_t{offen} << 28 | uint64_t{return_old} << 29 | uint64_t{format} << 32;
+           uint64_t{idxen} << 27 | uint64_t{offen} << 28 | uint64_t{return_old} << 29 | uint64_t{format} << 32 |
+           uint64_t{flush_in} << 40 | uint64_t{flush_out} << 41;
   }
   [[nodiscard]] static constexpr MemoryAccess unpack(uint64_t i) {
     return {static_cast<Space>(i & 3), static_cast<AtomicOp>(i >> 2 & 63), static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i >> 16),
             (i >> 24 & 1) != 0, (i >> 25 & 1) != 0, (i >> 26 & 1) != 0, (i >> 27 & 1) != 0, (i >> 28 & 1) != 0,
-            static_cast<uint8_t>(i >> 32), (i >> 29 & 1) != 0};
+            static_cast<uint8_t>(i >> 32), (i >> 29 & 1) != 0, (i >> 40 & 1) != 0, (i >> 41 & 1) != 0};
   }
 };
 
@@ -142,8 +144,8 @@ struct LanePattern {
     row_xmask,   ///< arg: lane xor arg inside the row
     dpp8,        ///< arg: eight 3-bit selectors inside groups of 8
     swizzle_xor, ///< arg: (and | or << 5 | xor << 10) on the lane's low 5 bits (ds_swizzle bit-masked mode)
-    rotate32,    ///< arg: ds_swizzle rotate mode: (direction << 5 | amount), inside groups of 32
-    fft,         ///< arg: ds_swizzle FFT mode
+    rotate32,    ///< arg: (lane bits kept | amount << 5 | down << 10), inside groups of 32 (ds_swizzle rotate mode)
+    fft,         ///< arg: lane bits kept; the others come from the reversed lane (ds_swizzle FFT mode)
     half_swap,   ///< v_permlanex16-like: lane xor 16
   } kind{};
   uint32_t arg = 0;

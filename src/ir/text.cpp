@@ -55,6 +55,7 @@ const std::array kAccessFlags{
     Flag{"sext", access_bits({.sign_extend = true})},    Flag{"coherent", access_bits({.coherent = true})},
     Flag{"invariant", access_bits({.invariant = true})}, Flag{"idxen", access_bits({.idxen = true})},
     Flag{"offen", access_bits({.offen = true})},         Flag{"noreturn", access_bits({.return_old = false})},
+    Flag{"flush_in", access_bits({.flush_in = true})},   Flag{"flush_out", access_bits({.flush_out = true})},
 };
 
 enum class Style : uint8_t { plain, input, index, half, pattern, control, compare, access, trap };

@@ -35,13 +35,11 @@ class Descriptor {
   Descriptor(Builder& b, std::span<const Value> words) : b_(b) {
     const Value w1 = words[1], w3 = words[3];
     base_ = b.pack64(words[0], b.and_(w1, b.i32(0xffff)));
-    records_ = words[2];
+    records_ = b.zext(words[2], Type::i64);
     swizzle_ = b.slt(w1, b.i32(0));
     add_lane_ = b.ne(b.and_(w3, b.i32(1u << 23)), b.i32(0));
-    // With ADD_TID_ENABLE the format field's upper bits extend the stride.
-    const Value more = b.shl(b.ubfe(w3, b.i32(15), b.i32(4)), b.i32(14));
-    stride_ = b.or_(b.ubfe(w1, b.i32(16), b.i32(14)), b.select(add_lane_, more, b.i32(0)));
-    index_stride_log2_ = b.add(b.ubfe(w3, b.i32(21), b.i32(2)), b.i32(3));
+    stride_ = b.zext(b.ubfe(w1, b.i32(16), b.i32(14)), Type::i64);
+    index_stride_log2_ = b.zext(b.add(b.ubfe(w3, b.i32(21), b.i32(2)), b.i32(3)), Type::i64);
     check_ = b.ubfe(w3, b.i32(28), b.i32(2));
   }
 
@@ -49,12 +47,14 @@ class Descriptor {
     Value address, in_range;
   };
 
-  Access access(Value index, Value offset, Value scalar_offset, unsigned bytes) const {
-    index = b_.add(index, b_.select(add_lane_, b_.lane_id(), b_.i32(0)));
-    const Value linear = b_.add(wide(offset), b_.mul(wide(stride_), wide(index)));
+  /// The component `begin` bytes behind the offset. In 64 bits: no sum wraps around into the range.
+  Access access(Value index, Value offset, Value scalar_offset, unsigned begin, unsigned bytes) const {
+    index = b_.add(wide(index), wide(b_.select(add_lane_, b_.lane_id(), b_.i32(0))));
+    offset = b_.add(wide(offset), b_.i64(begin)), scalar_offset = wide(scalar_offset);
+    const Value linear = b_.add(offset, b_.mul(stride_, index));
     const Value within = b_.select(swizzle_, swizzled(index, offset), linear);
-    const Value address = b_.add(b_.add(base_, wide(scalar_offset)), within);
-    return {address, in_range(index, offset, scalar_offset, within, bytes)};
+    const Value address = b_.add(b_.add(base_, scalar_offset), within);
+    return {address, in_range(index, b_.add(offset, b_.i64(bytes)), scalar_offset)};
   }
 
  private:
@@ -62,25 +62,24 @@ class Descriptor {
 
   // Elements of 4 bytes; `index_stride` consecutive indices lie side by side.
   Value swizzled(Value index, Value offset) const {
-    const Value one = b_.i32(1);
+    const Value one = b_.i64(1);
     const Value in_group = b_.and_(index, b_.sub(b_.shl(one, index_stride_log2_), one));
     const Value group = b_.lshr(index, index_stride_log2_);
-    const Value element = b_.and_(offset, b_.i32(~3u)), byte = b_.and_(offset, b_.i32(3));
-    const Value rows = b_.add(b_.mul(wide(group), wide(stride_)), wide(element));
-    const Value row = b_.shl(rows, wide(index_stride_log2_));
-    return b_.add(row, wide(b_.add(b_.shl(in_group, b_.i32(2)), byte)));
+    const Value element = b_.and_(offset, b_.i64(~uint64_t{3})), byte = b_.and_(offset, b_.i64(3));
+    const Value rows = b_.add(b_.mul(group, stride_), element);
+    const Value row = b_.shl(rows, index_stride_log2_);
+    return b_.add(row, b_.add(b_.shl(in_group, b_.i64(2)), byte));
   }
 
-  /// By the descriptor's OOB_SELECT.
-  Value in_range(Value index, Value offset, Value scalar_offset, Value within, unsigned bytes) const {
+  /// By the descriptor's OOB_SELECT; `end` is the first byte behind the component.
+  Value in_range(Value index, Value end, Value scalar_offset) const {
     const auto mode = [&](uint32_t n) { return b_.eq(check_, b_.i32(n)); };
-    const auto end = [&](Value v) { return b_.add(v, b_.i64(bytes)); };
     const Value by_index = b_.ult(index, records_);
-    const Value structured = b_.and_(by_index, b_.ule(end(wide(offset)), wide(stride_)));
-    const Value not_empty = b_.ne(records_, b_.i32(0));
-    const Value at = b_.select(swizzle_, within, wide(offset));
-    const Value raw = b_.ule(b_.add(end(at), wide(scalar_offset)), wide(records_));
-    const Value upper = b_.select(mode(2), not_empty, raw);
+    const Value structured = b_.and_(by_index, b_.ule(end, stride_));
+    const Value not_empty = b_.ne(records_, b_.i64(0));
+    const Value in_records = b_.ule(b_.add(end, scalar_offset), records_);
+    const Value rows = b_.and_(swizzle_, b_.ne(stride_, b_.i64(0)));
+    const Value upper = b_.select(mode(2), not_empty, b_.select(rows, structured, in_records));
     return b_.select(mode(0), structured, b_.select(mode(1), by_index, upper));
   }
 
@@ -188,8 +187,7 @@ class LowerBuffers {
     const size_t components = is_store ? r.size() - kData : inst.components;
     std::vector<Value> results;
     for (uint32_t c = 0; c < components; ++c) {
-      const Value offset = b.add(r[kOffset], b.i32(c * m.bytes));
-      const auto access = descriptor.access(r[kIndex], offset, r[kScalarOffset], m.bytes);
+      const auto access = descriptor.access(r[kIndex], r[kOffset], r[kScalarOffset], c * m.bytes, m.bytes);
       std::vector<Value> operands{access.address, b.and_(r[kActive], access.in_range)};
       if (is_store) {
         operands.push_back(r[kData + c]);

@@ -23,10 +23,8 @@ BufferAccess::BufferAccess(Wave& wave, const Step& step)
   if (in_.offen) offset_ = wave.v(reg);
 }
 
-// OOB_SELECT. Raw rules look at each dword, structured ones at the whole access. SOFFSET lies outside of a
-// structured check and narrows a raw one.
-bool BufferAccess::out_of_range(uint64_t index, uint64_t offset, unsigned bytes, unsigned begin,
-                                unsigned payload) const {
+// OOB_SELECT. SOFFSET lies outside of a structured check and narrows a raw one. Sums do not wrap.
+bool BufferAccess::out_of_range(uint64_t index, uint64_t offset, unsigned payload) const {
   const BufferDescriptor& d = descriptor;
   switch (d.bounds_rule) {
   case 0: return index >= d.records || offset + payload > d.stride;
@@ -35,7 +33,7 @@ bool BufferAccess::out_of_range(uint64_t index, uint64_t offset, unsigned bytes,
   default: break;
   }
   if (d.swizzled && d.stride != 0) return index >= d.records || offset + payload > d.stride;
-  return offset + begin + bytes + soffset_ > d.records;
+  return offset + payload + soffset_ > d.records;
 }
 
 // Swizzled memory interleaves `index_stride` records in elements of 4 bytes.
@@ -64,7 +62,7 @@ bool BufferAccess::locate(unsigned lane, unsigned extra, unsigned bytes, unsigne
   if (descriptor.add_thread_id) index += lane;
   const uint64_t offset = uint64_t{static_cast<uint32_t>(in_.imm)} + (offset_ != nullptr ? offset_[lane] : 0);
   place = {};
-  if (out_of_range(index, offset, bytes, extra, payload)) return true;
+  if (out_of_range(index, offset, payload)) return true;
   const uint64_t first = offset + extra;
   if (!descriptor.swizzled) return locate_linear(linear(index, first), bytes, lane, write, place.p);
   // Elements lie apart: all of them must exist, the first one is where the access starts.
@@ -98,7 +96,7 @@ Flow load(Wave& w, const Step& s) {
     for (unsigned at = 0; at < bytes; at += 4) {
       Place place;
       const unsigned part = bytes < 4 ? bytes : 4;
-      if (!access.locate(lane, at, part, bytes, false, place)) return Flow::fault;
+      if (!access.locate(lane, at, part, at + part, false, place)) return Flow::fault;
       words.at[at / 4] = fetch(place, part).at[0];
     }
     put_loaded(w, s, lane, bytes, words);
@@ -115,7 +113,7 @@ Flow store_lanes(Wave& w, const Step& s) {
     for (unsigned at = 0; at < bytes; at += 4) {
       Place place;
       const unsigned part = bytes < 4 ? bytes : 4;
-      if (!access.locate(lane, at, part, bytes, true, place)) return Flow::fault;
+      if (!access.locate(lane, at, part, at + part, true, place)) return Flow::fault;
       store(place, part, {{words.at[at / 4]}});
     }
   }

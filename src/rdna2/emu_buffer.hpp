@@ -24,14 +24,14 @@ class BufferAccess {
 
   BufferDescriptor descriptor;
 
-  /// Place of the `bytes` bytes that begin `extra` bytes behind a lane's address, with `payload` the bytes of
-  /// the whole access. A null `p` without a fault: out of range. False: fault.
+  /// Place of the `bytes` bytes that begin `extra` bytes behind a lane's address. Range-checked are `payload`
+  /// bytes from that address on: up to the end of the component, of the whole element if it is typed. A null
+  /// `p` without a fault: out of range. False: fault.
   [[nodiscard]] bool locate(unsigned lane, unsigned extra, unsigned bytes, unsigned payload, bool write,
                             Place& place);
 
  private:
-  [[nodiscard]] bool out_of_range(uint64_t index, uint64_t offset, unsigned bytes, unsigned begin,
-                                  unsigned payload) const;
+  [[nodiscard]] bool out_of_range(uint64_t index, uint64_t offset, unsigned payload) const;
   [[nodiscard]] uint64_t linear(uint64_t index, uint64_t offset) const;
   [[nodiscard]] bool locate_linear(uint64_t address, unsigned bytes, unsigned lane, bool write, uint8_t*& p);
 

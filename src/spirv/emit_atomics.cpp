@@ -33,10 +33,11 @@ const Native* find_native(AtomicOp a) {
 
 /// What memory holds after the operation: `old` before, `data` and `other` (compare or second data) of the
 /// lane. All are integers; float operations look at them as floats.
-Expr updated(AtomicOp a, Expr old, Expr data, Expr other) {
+Expr updated(MemoryAccess m, Expr old, Expr data, Expr other) {
   const Type f = old.type == Type::i64 ? Type::f64 : Type::f32;
   const auto number = [&](Expr x) { return as_float(x, f); };
-  switch (a) {
+  const auto operand = [&](Expr x) { return m.flush_in ? flush(number(x)) : number(x); };
+  switch (m.atomic) {
   case AtomicOp::swap: return data;
   case AtomicOp::cmpswap: return select(old == other, data, old);
   case AtomicOp::add: return old + data;
@@ -55,7 +56,10 @@ Expr updated(AtomicOp a, Expr old, Expr data, Expr other) {
   case AtomicOp::fcmpswap: return select(number(old) == number(other), data, old);
   case AtomicOp::fmin: return select(number(data) < number(old), data, old);
   case AtomicOp::fmax: return select(number(old) < number(data), data, old);
-  case AtomicOp::fadd: return bits(number(old) + number(data));
+  case AtomicOp::fadd: {
+    const Expr sum = operand(old) + operand(data);
+    return bits(m.flush_out ? flush(sum) : sum);
+  }
   case AtomicOp::mskor: return (old & ~data) | other;
   case AtomicOp::wrap: return select(old >= data, old - data, old + other);
   default: return old;
@@ -102,7 +106,7 @@ Expr in_scratch(const AccessSite& s, Expr data, Expr other) {
   const bool wide = data.type == Type::i64;
   Expr old = load_word(s, index, 0);
   if (wide) old = resize(old, Type::i64) | resize(load_word(s, index, 1), Type::i64) << 32;
-  const Expr result = updated(s.access.atomic, old, data, other);
+  const Expr result = updated(s.access, old, data, other);
   store_word(s, index, 0, resize(result, Type::i32));
   if (wide) store_word(s, index, 1, resize(result >> 32, Type::i32));
   return old;
@@ -113,7 +117,7 @@ Expr in_half(const AccessSite& s, Expr data, Expr other) {
   Code& c = s.c;
   const Expr shift = resize((s.address & 4) << 3, Type::i64);
   const Expr unit = exchange_loop(c, target_of(s, Type::i64), [&](Expr old) {
-    const Expr half = updated(s.access.atomic, resize(old >> shift, Type::i32), data, other);
+    const Expr half = updated(s.access, resize(old >> shift, Type::i32), data, other);
     return (old & ~(c.constant(Type::i64, 0xffff'ffff) << shift)) | resize(half, Type::i64) << shift;
   });
   return resize(unit >> shift, Type::i32);
@@ -131,7 +135,7 @@ Expr atomic_old(const AccessSite& s, Expr data, Expr other) {
     return c.expr(c.op(spv::Op::OpAtomicCompareExchange, type,
                        {p.pointer, p.scope, relaxed, relaxed, data.id, other.id}),
                   data.type);
-  return exchange_loop(c, p, [&](Expr old) { return updated(s.access.atomic, old, data, other); });
+  return exchange_loop(c, p, [&](Expr old) { return updated(s.access, old, data, other); });
 }
 
 Id atomic(const AccessSite& s) {

@@ -135,7 +135,7 @@ Expr quotient_is_denormal(Code& c, Expr numerator, Expr denominator) {
   const Type w = n.exponent.type;
   const Expr borrow = select(n.significand < d.significand, c.constant(w, 1), c.constant(w, 0));
   const Expr exponent = n.exponent - d.exponent - borrow + f.bias();
-  return !n.special & !d.special & slt(exponent, 1);
+  return (!n.special) & (!d.special) & slt(exponent, 1);
 }
 
 /// What v_div_scale decides about (value, denominator, numerator). Where both the reciprocal and the quotient

@@ -101,7 +101,8 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   id.invariant = false;
   const uint64_t variant = (id.pack() & 0x3fff'ffff) | uint64_t{ask_active} << 30 | uint64_t{halves} << 31 |
                            static_cast<uint64_t>(type) << 32 | uint64_t{components} << 36 |
-                           uint64_t{has_value} << 44;
+                           uint64_t{has_value} << 44 | uint64_t{access.flush_in} << 45 |
+                           uint64_t{access.flush_out} << 46;
   const Id result_type = e.type_of(v);
   const auto whole = [&](Code& c, std::span<const Expr> x) {
     const size_t at = ask_active ? 1 : 0;

@@ -53,7 +53,7 @@ Expr round_to_f64(Expr significand, Expr exponent, Expr negative, unsigned round
   // The implicit one adds itself to the exponent field.
   Expr result = q + select(normal, (exponent - 1) << 52, k64(c, 0)) + one_if(away);
   const Expr over = overflow(k64(c, f.infinity()), negative, round);
-  result = select(!slt(exponent, 2047) | (result >= f.infinity()), over, result);
+  result = select((!slt(exponent, 2047)) | (result >= f.infinity()), over, result);
   return result | select(negative, k64(c, f.sign_bit()), k64(c, 0));
 }
 
@@ -119,7 +119,7 @@ Expr finite_fma(Code& c, std::span<const Expr> x, Expr scale, unsigned round) {
   const Expr exponent_p = a.exponent + b.exponent - (1075 + 20), exponent_d = d.exponent - 73;
   // A zero has no exponent: the other one decides.
   const Expr p_zero = (raw.high | raw.low) == 0, d_zero = d.significand == 0;
-  const Expr p_leads = d_zero | (!p_zero & !slt(exponent_p, exponent_d));
+  const Expr p_leads = d_zero | ((!p_zero) & (!slt(exponent_p, exponent_d)));
   const Expr distance = select(p_leads, exponent_p - exponent_d, exponent_d - exponent_p);
   const Wide moved = down_sticky(choose(p_leads, addend, p), distance), kept = choose(p_leads, p, addend);
   const Expr exponent = select(p_leads, exponent_p, exponent_d);

@@ -10,14 +10,30 @@ using ir::AtomicOp;
 using ir::Op;
 using rdna2::OpcodeFlag;
 
-/// r0 .. r3, index, offset, soffset, active. The offset holds the instruction's immediate too.
+/// The private segment buffer as the dispatcher sets it up: scratch belongs to the lane, so no other lane's
+/// access can meet it.
+bool is_scratch(const ir::Function& f, std::span<const Value> operands) {
+  return f.is_constant(operands[0], guest_abi::scratch_rsrc_word0) &&
+         f.is_constant(operands[1], guest_abi::scratch_rsrc_word1);
+}
+
+/// r0 .. r3, index, offset, soffset, active. The offset holds the instruction's immediate too; a sum of more
+/// than 32 bits, which lies behind every buffer, becomes the largest number.
 std::array<Value, 8> buffer_operands(Translator& t, const Instruction& i) {
   auto& b = t.b;
   const auto vaddr = [&](unsigned k) { return t.raw32(i.src[0], k); };
-  Value offset = b.i32(static_cast<uint32_t>(i.imm));
-  if (i.offen) offset = b.add(vaddr(i.idxen ? 1 : 0), offset);
   const auto r = [&](unsigned k) { return t.scalar32(i.src[1], k); };
-  return {r(0), r(1), r(2), r(3), i.idxen ? vaddr(0) : b.i32(0), offset, t.scalar32(i.src[2]), t.active()};
+  const std::array<Value, 4> words{r(0), r(1), r(2), r(3)};
+  const Value immediate = b.i32(static_cast<uint32_t>(i.imm));
+  Value offset = immediate;
+  if (i.offen) {
+    const Value sum = b.add(vaddr(i.idxen ? 1 : 0), immediate);
+    const bool may_wrap = i.imm != 0 && !is_scratch(b.function, words);
+    offset = may_wrap ? b.select(b.ult(sum, immediate), b.i32(~0u), sum) : sum;
+  }
+  return {
+      words[0],  words[1], words[2], words[3], i.idxen ? vaddr(0) : b.i32(0), offset, t.scalar32(i.src[2]),
+      t.active()};
 }
 
 bool is_plain(Translator& t, const Instruction& i) {
@@ -31,13 +47,6 @@ Shape buffer_shape(const Instruction& i) {
   s.access.idxen = i.idxen;
   s.access.offen = i.offen;
   return s;
-}
-
-/// The private segment buffer as the dispatcher sets it up: scratch belongs to the lane, so no other lane's
-/// access can meet it.
-bool is_scratch(const ir::Function& f, const std::array<Value, 8>& operands) {
-  return f.is_constant(operands[0], guest_abi::scratch_rsrc_word0) &&
-         f.is_constant(operands[1], guest_abi::scratch_rsrc_word1);
 }
 
 void load_buffer(Translator& t, const Instruction& i) {

@@ -56,7 +56,7 @@ void permlane16(Translator& t, const Instruction& i) {
 LanePattern swizzle_pattern(uint32_t offset) {
   using Kind = LanePattern::Kind;
   if (offset >= 0xe000) return {Kind::fft, offset & 31};
-  if (offset >= 0xc000) return {Kind::rotate32, (offset >> 5 & 31) | (offset >> 10 & 1) << 5};
+  if (offset >= 0xc000) return {Kind::rotate32, offset & 0x7ff};
   if (offset & 0x8000) return {Kind::quad_perm, offset & 0xff};
   return {Kind::swizzle_xor, offset & 0x7fff};
 }

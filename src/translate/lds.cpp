@@ -116,10 +116,32 @@ void atomic(Translator& t, const Instruction& i) {
   if (!i.src[2].is_none()) o.compare = register_value(t, i.src[2].reg, t.b.function[o.data].type);
   if (A == AtomicOp::cmpswap || A == AtomicOp::fcmpswap) std::swap(o.data, o.compare);
   const Value where = address(t, i);
+  ir::MemoryAccess access = atomic_access(i, Space::lds, A);
+  if (A == AtomicOp::fadd) { // rounds to nearest even, but treats denormals as MODE says
+    const ir::FloatControl c = t.control(Type::f32);
+    access.flush_in = c.flush_in, access.flush_out = c.flush_out;
+  }
   t.before_access(true);
-  const Value old = t.b.atomic(where, t.active(), o.data, atomic_access(i, Space::lds, A), o.compare);
+  const Value old = t.b.atomic(where, t.active(), o.data, access, o.compare);
   t.after_access(true);
   set_atomic_result(t, i, old);
+}
+
+/// Each half of the data whose top bit is set replaces its half of memory, without that bit.
+void conditional_exchange(Translator& t, const Instruction& i) {
+  if (!is_lds(t, i)) return;
+  auto& b = t.b;
+  const Value where = b.and_(address(t, i), b.i32(~7u));
+  const ir::MemoryAccess m{.space = Space::lds, .atomic = AtomicOp::mskor, .coherent = true};
+  std::array<Value, 2> old;
+  t.before_access(true);
+  for (unsigned k = 0; k < 2; ++k) {
+    const Value data = t.raw32(i.src[1], k), mask = b.ashr(data, b.i32(31));
+    const Value bits = b.and_(b.and_(data, b.i32(0x7fff'ffff)), mask);
+    old[k] = b.atomic(at(t, where, 4 * k), t.active(), mask, m, bits);
+  }
+  t.after_access(true);
+  for (unsigned k = 0; k < 2; ++k) t.set_vgpr(i.dst[0].reg + k, old[k]);
 }
 
 /// One addition of the number of lanes that are on, by the first of them; all get the old value.
@@ -151,6 +173,8 @@ void read_addtid(Translator& t, const Instruction& i) {
 void write_addtid(Translator& t, const Instruction& i) {
   if (is_lds(t, i)) store(t, i, Space::lds, addtid(t, i), i.src[1]);
 }
+
+void nothing(Translator&, const Instruction&) {}
 
 using enum Opcode;
 
@@ -201,6 +225,8 @@ constexpr Meaning meanings[] = {
     {ds_append, append<true>},
     {ds_consume, append<false>},
     {ds_wrap_rtn_b32, atomic<AtomicOp::wrap>},
+    {ds_condxchg32_rtn_b64, conditional_exchange},
+    {ds_nop, nothing},
     LANEWISE_ATOMICS(add, u, add),
     LANEWISE_ATOMICS(sub, u, sub),
     LANEWISE_ATOMICS(rsub, u, rsub),

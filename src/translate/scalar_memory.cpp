@@ -28,6 +28,7 @@ Value constant_dword(Translator& t, uint64_t offset) {
   case Known::Kind::number: return t.b.i32(k.payload);
   case Known::Kind::address_lo: return t.b.lo32(t.image_address(k.payload));
   case Known::Kind::address_hi: return t.b.hi32(t.image_address(k.payload));
+  case Known::Kind::origin:
   case Known::Kind::unknown: break;
   }
   return {};

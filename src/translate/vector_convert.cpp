@@ -82,7 +82,7 @@ void f32_from_f16(Translator& t, const Instruction& i) {
 void f16_from_f32(Translator& t, const Instruction& i) {
   t.set_f16(i, t.b.f2f(t.f32(i, 0), Type::f16, conversion(t, Type::f32, Type::f16)));
 }
-/// LLVM rounds this one by the mode of f16 and f64 (docs/isa-notes.md).
+/// Rounds by the mode of f16 and f64 (docs/isa-notes.md).
 void f32_from_f64(Translator& t, const Instruction& i) {
   FloatControl c = conversion(t, Type::f64, Type::f32);
   c.round = t.control(Type::f64).round;

@@ -1,14 +1,10 @@
 // Each opcode with random operands: the emulator on the machine code and the interpreter on its translation
 // have to agree in every lane, on results, masks, SCC and EXEC, in all floating-point modes.
-#include "ir/interpreter.hpp"
-#include "passes/pipeline.hpp"
-#include "program.hpp"
+#include "differential.hpp"
 #include "rdna2/decoder.hpp"
 #include "rdna2/disassembler.hpp"
-#include "rdna2/emulator.hpp"
 #include "rdna2/encoder.hpp"
 #include "rdna2/opcode_info.hpp"
-#include "translate/translate.hpp"
 #include "translate/translator.hpp"
 
 #include <fmt/format.h>
@@ -22,9 +18,8 @@ namespace lanewise::translate {
 namespace {
 
 using namespace rdna2;
-using Random = std::mt19937;
 
-constexpr unsigned lanes = 64, bytes_per_lane = 128, scalars = 0x2000, buffer_bytes = 0x2080;
+constexpr unsigned bytes_per_lane = 128, scalars = 0x2000, buffer_bytes = 0x2080;
 
 // v[2:13] and s[8:15] are sources, v[14:17] and s[16:19] destinations; s[22:23] become VCC, s[24:25] EXEC,
 // s26 M0, and s27 decides SCC.
@@ -82,73 +77,6 @@ std::vector<uint32_t> whole_program(std::span<const uint32_t> tested, unsigned w
 // -- running both
 // ------------------------------------------------------------------------------------------------------
 
-/// The interpreter's view of the emulator's memory.
-class SharedMemory final : public ir::InterpreterMemory {
- public:
-  explicit SharedMemory(Memory& memory) : memory_(&memory) {}
-  bool load(uint64_t address, unsigned bytes, uint64_t& value) override {
-    const auto at = memory_->at(address);
-    if (at.size() < bytes) return false;
-    value = 0;
-    std::memcpy(&value, at.data(), bytes);
-    return true;
-  }
-  bool store(uint64_t address, unsigned bytes, uint64_t value) override {
-    const auto at = memory_->at(address);
-    if (at.size() < bytes) return false;
-    std::memcpy(at.data(), &value, bytes);
-    return true;
-  }
-
- private:
-  Memory* memory_;
-};
-
-using Buffer = std::vector<uint8_t>;
-
-struct Setting {
-  Memory memory;
-  uint64_t in = 0, out = 0, kernarg = 0;
-  explicit Setting(const Buffer& input) {
-    in = memory.allocate(input.size(), "in");
-    out = memory.allocate(lanes * bytes_per_lane, "out");
-    kernarg = memory.allocate(64, "kernarg");
-    std::ranges::copy(input, memory.at(in).begin());
-    const std::array<uint64_t, 2> arguments{in, out};
-    std::memcpy(memory.at(kernarg).data(), arguments.data(), sizeof arguments);
-  }
-  Buffer result() {
-    const auto at = memory.at(out);
-    return {at.begin(), at.begin() + lanes * bytes_per_lane};
-  }
-};
-
-std::string emulate(const container::ShaderBinary& binary, const Buffer& input, Buffer& output) {
-  Setting s(input);
-  Dispatch dispatch{.grid = {lanes, 1, 1}, .block = {lanes, 1, 1}, .kernarg = Buffer(64), .threads = 1};
-  const std::array<uint64_t, 2> arguments{s.in, s.out};
-  std::memcpy(dispatch.kernarg.data(), arguments.data(), sizeof arguments);
-  const auto ran = rdna2::run(binary, binary.kernels[0], s.memory, dispatch);
-  if (!ran) return "emulator: " + ran.error().to_string();
-  output = s.result();
-  return {};
-}
-
-std::string interpret(const container::ShaderBinary& binary, const Buffer& input, bool passes,
-                      Buffer& output) {
-  auto f = translate(binary, binary.kernels[0], {});
-  if (!f) return f.error().to_string();
-  if (passes)
-    if (auto ok = passes::run(*f, {}); !ok) return "passes: " + ok.error().to_string();
-  Setting s(input);
-  SharedMemory memory(s.memory);
-  const ir::InterpreterDispatch dispatch{
-      .grid = {lanes, 1, 1}, .workgroup = {lanes, 1, 1}, .kernarg_ptr = s.kernarg};
-  if (auto ran = ir::interpret(*f, dispatch, memory); !ran) return "interpreter: " + ran.error().to_string();
-  output = s.result();
-  return {};
-}
-
 /// Empty if both agree; else the first difference.
 std::string compare(const Buffer& expected, const Buffer& got) {
   for (unsigned lane = 0; lane < lanes; ++lane)
@@ -162,27 +90,14 @@ std::string compare(const Buffer& expected, const Buffer& got) {
   return {};
 }
 
-uint32_t word_at(const Buffer& b, size_t offset) {
-  uint32_t w;
-  std::memcpy(&w, b.data() + offset, 4);
-  return w;
-}
-
-/// The MODE register at the kernel's start: rounding and denormals of both groups, DX10_CLAMP, IEEE.
-void set_mode(container::KernelDescriptor& d, unsigned mode) {
-  const auto field = [&](unsigned bit) { return static_cast<uint8_t>(mode >> bit & 3); };
-  d.float_mode = {field(0), field(2), field(4), field(6)};
-  d.dx10_clamp = (mode >> 8 & 1) != 0;
-  d.ieee = (mode >> 9 & 1) != 0;
-}
-
 std::string check(std::span<const uint32_t> tested, unsigned wave_size, unsigned mode, const Buffer& input) {
   auto binary = program(whole_program(tested, wave_size), wave_size);
   set_mode(binary.kernels[0].descriptor, mode);
+  Run run{.grid = lanes, .block = lanes, .input = input, .output_bytes = lanes * bytes_per_lane, .data = {}};
   Buffer expected, got;
-  if (auto e = emulate(binary, input, expected); !e.empty()) return e;
+  if (auto e = emulate(binary, run, expected); !e.empty()) return e;
   for (const bool passes : {false, true}) {
-    if (auto e = interpret(binary, input, passes, got); !e.empty()) return e;
+    if (auto e = interpret(binary, run, passes, got); !e.empty()) return e;
     auto difference = compare(expected, got);
     if (difference.empty()) continue;
     unsigned lane = 0;
@@ -201,24 +116,6 @@ std::string check(std::span<const uint32_t> tested, unsigned wave_size, unsigned
 // -- random operands
 // -------------------------------------------------------------------------------------------------------
 
-constexpr uint32_t interesting32[] = {0,          1,          2,          0xffffffff, 0x80000000, 0x7fffffff,
-                                      0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7fa00001,
-                                      0xffc12345, 0x00000123, 0x807fffff, 0x00800000, 0x7f7fffff, 0x40490fdb,
-                                      0x3effffff, 0x4b000001, 0x4f000000, 0xcf000001, 0x5f000000, 0x3c003c00,
-                                      0x7c007c01, 0xfc00fe00, 0x03ff0001, 0x7bff8000, 0x38003555, 0x3f000000};
-
-uint32_t random_word(Random& random) {
-  const uint32_t bits = static_cast<uint32_t>(random());
-  switch (random() % 8) {
-  case 0: return interesting32[bits % std::size(interesting32)];
-  case 1: return bits % 70;
-  case 2: return 0x3f000000 + (bits & 0x80ffffff); // about 1
-  case 3: return (bits & 0x87ff87ff) | 0x38003800; // two f16 about 1
-  case 4: return (bits & 0x800fffff) | 0x3ff00000; // high half of an f64 about 1
-  default: return bits;
-  }
-}
-
 Buffer random_input(Random& random) {
   Buffer b(buffer_bytes);
   for (size_t k = 0; k + 4 <= b.size(); k += 4) {
@@ -233,13 +130,6 @@ Buffer random_input(Random& random) {
   set(26, static_cast<uint32_t>(random() % 3));
   set(27, static_cast<uint32_t>(random() % 2));
   return b;
-}
-
-Operand register_operand(bool vector, unsigned reg, unsigned count) {
-  Operand o{.kind = vector ? OperandKind::vgpr : OperandKind::sgpr, .dwords = static_cast<uint8_t>(count)};
-  o.reg = static_cast<uint16_t>(reg);
-  o.code = static_cast<uint16_t>(vector ? 256 + reg : reg);
-  return o;
 }
 
 /// What is tested of an opcode.
