@@ -72,6 +72,9 @@ class Program {
   [[nodiscard]] static Expected<Program> load(std::span<const uint8_t> bytes, std::string_view target = {});
   [[nodiscard]] static Expected<Program> load_file(const std::string& path, std::string_view target = {});
 
+  /// Machine code with a description in JSON: "lanewise-raw-1" without "words" (docs/containers.md).
+  [[nodiscard]] static Expected<Program> load_raw(std::string_view description, std::span<const uint8_t> code);
+
   [[nodiscard]] std::vector<KernelInfo> kernels() const;
   /// The kernel's instructions, one a line, as llvm-mc assembles them back to the same bytes.
   [[nodiscard]] Expected<std::string> disassemble(std::string_view kernel) const;
@@ -81,6 +84,7 @@ class Program {
                                               const SpirvOptions& options = {}) const;
 
  private:
+  friend class ShaderLibrary;
   struct Contents;
   explicit Program(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
   std::shared_ptr<const Contents> contents_;

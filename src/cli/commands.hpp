@@ -8,12 +8,15 @@ class Command;
 
 using AddCommand = void (*)(Command&, int& status);
 
+void add_cache(Command& root, int& status);
 void add_cfg(Command& root, int& status);
 void add_check(Command& root, int& status);
 void add_compare(Command& root, int& status);
 void add_compile(Command& root, int& status);
 void add_dis(Command& root, int& status);
 void add_ir(Command& root, int& status);
+void add_reduce(Command& root, int& status);
+void add_replay(Command& root, int& status);
 void add_run(Command& root, int& status);
 void add_v3d(Command& root, int& status);
 
@@ -26,6 +29,9 @@ inline constexpr AddCommand commands[]{
     add_run,
     add_check,
     add_compare,
+    add_replay,
+    add_reduce,
+    add_cache,
     add_v3d,
 };
 

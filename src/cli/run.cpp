@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/outputs.hpp"
+#include "runtime/capsule.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/vulkan_device.hpp"
@@ -19,6 +20,7 @@ struct RunOptions {
   LaunchOptions launch;
   std::string on = "emulator";
   std::vector<std::string> prints, saves, pngs;
+  std::string capsule;
   bool time = false, json = false;
   runtime::ExecuteOptions execute;
   double seconds = 60;
@@ -48,8 +50,25 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
   return Outcome{std::move(*report), std::move(*compiled), (*device)->info().name};
 }
 
+/// The dispatch as a file, at addresses of our choice.
+Expected<void> write_capsule(const runtime::Launch& launch, const std::string& file) {
+  auto memory = runtime::LaunchMemory::plan(launch);
+  if (!memory) return std::unexpected(memory.error());
+  std::vector<uint64_t> addresses;
+  uint64_t next = 0x1'0000'0000;
+  for (const auto& region : memory->regions()) {
+    addresses.push_back(next);
+    next += (region.contents.size() + 0x1ffff) & ~uint64_t{0xffff};
+  }
+  if (auto ok = memory->place(launch, addresses); !ok) return ok;
+  const auto bytes = runtime::serialize(runtime::capsule_of(launch, *memory));
+  return write_output(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
 Expected<Outcome> execute(runtime::Launch& launch, const RunOptions& options) {
   if (auto ok = runtime::check_launch(launch); !ok) return std::unexpected(ok.error());
+  if (!options.capsule.empty())
+    if (auto ok = write_capsule(launch, options.capsule); !ok) return std::unexpected(ok.error());
   if (options.on == "vulkan") return run_vulkan(launch, options);
   Expected<runtime::RunReport> report;
   if (options.on == "emulator")
@@ -168,6 +187,8 @@ void add_run(Command& root, int& status) {
   command.number("--seconds", options->seconds, "Vulkan: give up after so long")
       .range(0.001, 86400)
       .show_default();
+  command.text("--capsule", options->capsule,
+               "write the dispatch to a file for lanewise replay, before it runs");
   command.flag("--time", options->time, "say on standard error how long it took");
   command.flag("--json", options->json, "print one JSON object instead");
   command.run(status, [options] {

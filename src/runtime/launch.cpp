@@ -65,6 +65,7 @@ Expected<void> check_argument(const Launch& launch, size_t index, const containe
     return fail(ErrorKind::unsupported,
                 fmt::format("arguments of kind {} cannot be passed", wanted.value_kind),
                 fmt::format("kernel {}, argument {}", launch.kernel->name, index));
+  if (given.kind == Argument::Kind::code && wanted.size == 8) return {};
   if (given.kind != Argument::Kind::value)
     return std::unexpected(
         wrong_argument(launch, index, fmt::format("the kernel wants a value of {} bytes here", wanted.size)));

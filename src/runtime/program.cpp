@@ -1,17 +1,15 @@
 // The public API on top of the rooms.
 #include "container/load.hpp"
+#include "container/raw.hpp"
 #include "lanewise/lanewise.hpp"
 #include "rdna2/decoder.hpp"
 #include "rdna2/disassembler.hpp"
 #include "runtime/compile.hpp"
+#include "runtime/program_contents.hpp"
 
 #include <fmt/format.h>
 
 namespace lanewise {
-
-struct Program::Contents {
-  container::ShaderBinary binary;
-};
 
 namespace {
 
@@ -47,6 +45,13 @@ Expected<Program> Program::load(std::span<const uint8_t> bytes, std::string_view
 
 Expected<Program> Program::load_file(const std::string& path, std::string_view target) {
   auto binary = container::load_file(path, {.target = std::string(target)});
+  if (!binary) return std::unexpected(binary.error());
+  return Program(std::make_shared<const Contents>(std::move(*binary)));
+}
+
+Expected<Program> Program::load_raw(std::string_view description, std::span<const uint8_t> code) {
+  auto binary =
+      container::load_raw_code({reinterpret_cast<const uint8_t*>(description.data()), description.size()}, code);
   if (!binary) return std::unexpected(binary.error());
   return Program(std::make_shared<const Contents>(std::move(*binary)));
 }

@@ -55,8 +55,13 @@ std::map<uint64_t, uint32_t> Origins::choices(uint32_t origin) const {
 }
 
 bool Origins::reads_memory(uint32_t origin) const {
-  return any(origin,
-             [](const Origin& o) { return o.kind == Origin::Kind::load || o.kind == Origin::Kind::buffer; });
+  const auto is_argument = [&](const Origin& o) {
+    return o.kind == Origin::Kind::load && o.of[2] == 0 && nodes_[o.of[0]].kind == Origin::Kind::kernarg_lo &&
+           nodes_[o.of[1]].kind == Origin::Kind::kernarg_hi;
+  };
+  return any(origin, [&](const Origin& o) {
+    return o.kind == Origin::Kind::buffer || (o.kind == Origin::Kind::load && !is_argument(o));
+  });
 }
 
 bool Origins::depends_on_parameters(uint32_t origin) const {

@@ -1,0 +1,263 @@
+#include "runtime/shader_library.hpp"
+
+#include "runtime/serialize.hpp"
+#include "support/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <unistd.h>
+
+namespace lanewise::runtime {
+namespace {
+
+CompileOptions compile_options(const LibraryOptions& library, const ShaderOptions& shader) {
+  CompileOptions o;
+  o.block = shader.block;
+  o.seating = library.seating;
+  o.host = library.host;
+  o.dynamic_lds_bytes = shader.dynamic_lds_bytes;
+  o.partial_workgroups.fill(!shader.full_workgroups);
+  o.validate = library.validate;
+  return o;
+}
+
+/// Whether every callee of a dispatch is in the sets of a module.
+bool covers(const LinkedModule& linked, const Targets& targets) {
+  for (size_t s = 0; s < targets.slots.size(); ++s)
+    for (const Targets::Target& t : targets.slots[s])
+      if (t.callee && std::ranges::find(linked.sets[s], t.callee) == linked.sets[s].end()) return false;
+  return true;
+}
+
+/// A set's order is that of its keys, so that the same callees make the same module.
+void sort_sets(CalleeSets& sets) {
+  for (auto& set : sets) {
+    std::ranges::sort(set, {}, &PreparedCallee::key);
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+  }
+}
+
+std::string module_key(const PreparedShader& shader, const CalleeSets& sets, const CompileOptions& options) {
+  KeyWriter key = start_key("module");
+  key.add(shader.key);
+  add_options(key, options);
+  key.add(uint64_t{sets.size()});
+  for (const auto& set : sets) {
+    key.add(uint64_t{set.size()});
+    for (const CalleePtr& callee : set) key.add(callee->key);
+  }
+  return key.take();
+}
+
+} // namespace
+
+Expected<std::unique_ptr<ShaderLibrary>> ShaderLibrary::create(const LibraryOptions& options) {
+  std::shared_ptr<cache::Store> store;
+  if (!options.cache_folder.empty()) {
+    auto opened = cache::Store::open({.folder = options.cache_folder, .max_bytes = options.cache_bytes});
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    store = std::move(*opened);
+  }
+  return std::unique_ptr<ShaderLibrary>(new ShaderLibrary(options, std::move(store)));
+}
+
+Expected<std::shared_ptr<const PreparedShader>> ShaderLibrary::prepared(const container::ShaderBinary& binary,
+                                                                        const container::Kernel& kernel,
+                                                                        const PrepareOptions& options) {
+  cache::Store* disk = store();
+  const std::string key = disk ? key_of(binary, kernel, options) : std::string();
+  if (disk)
+    if (const auto bytes = disk->get(key))
+      if (auto kept = deserialize_shader(*bytes); kept && (*kept)->key == key) {
+        ++shaders_from_disk_;
+        return *kept;
+      }
+  auto shader = prepare(binary, kernel, options);
+  if (!shader) return shader;
+  ++shaders_prepared_;
+  if (disk && !disk->read_only()) (void)disk->put("shader", key, serialize(**shader));
+  return shader;
+}
+
+/// Recording must not disturb: what cannot be written is left out.
+void ShaderLibrary::record(Capsule capsule, const Error* error) {
+  if (!error && !options_.record_all) return;
+  if (error) capsule.note = error->to_string();
+  std::string name;
+  for (const char letter : capsule.kernel().name.substr(0, 64))
+    name += std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
+  const auto file = options_.record_folder / fmt::format("{}-{}-{}.capsule", name, getpid(), next_capsule_++);
+  const auto bytes = serialize(capsule);
+  std::error_code ignored;
+  std::filesystem::create_directories(options_.record_folder, ignored);
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+Expected<ShaderPtr> ShaderLibrary::add(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                                       const ShaderOptions& options) {
+  auto shader = add_unrecorded(binary, kernel, options);
+  if (!options_.record_folder.empty())
+    record(capsule_of(binary, kernel, compile_options(options_, options)),
+           shader ? nullptr : &shader.error());
+  return shader;
+}
+
+Expected<ShaderPtr> ShaderLibrary::add_unrecorded(const container::ShaderBinary& binary,
+                                                  const container::Kernel& kernel,
+                                                  const ShaderOptions& options) {
+  auto shader = std::make_shared<RegisteredShader>();
+  shader->options_ = options;
+  if (options.guest_address != 0)
+    for (const container::Segment& s : binary.segments)
+      if (s.executable) shader->code_.push_back(s);
+  const CompileOptions compile = compile_options(options_, options);
+  const uint64_t items = uint64_t{compile.block[0]} * compile.block[1] * compile.block[2];
+  const uint64_t wave = kernel.descriptor.wave32 ? 32 : 64;
+  const bool full_waves = options.full_workgroups && items != 0 && items % wave == 0;
+  auto made = prepared(binary, kernel, {.full_waves = full_waves});
+  if (!made) return std::unexpected(std::move(made.error()));
+  shader->prepared_ = std::move(*made);
+  if (!options_.record_folder.empty())
+    shader->registration_ = std::make_shared<const Capsule>(capsule_of(binary, kernel, compile));
+  return shader;
+}
+
+/// The code that was registered must still stand in the guest's memory.
+Expected<void> ShaderLibrary::check_code(const RegisteredShader& shader, const GuestMemory& memory) const {
+  if (shader.code_.empty()) return {};
+  const uint64_t base = shader.options_.guest_address;
+  uint64_t first = UINT64_MAX, end = 0;
+  for (const container::Segment& s : shader.code_) {
+    first = std::min(first, base + s.address);
+    end = std::max(end, base + s.address + s.bytes.size());
+  }
+  const uint64_t version = memory.write_version(first, end - first);
+  {
+    const std::shared_lock guard(shader.lock_);
+    if (version != 0 && shader.checked_memory_ == &memory && shader.checked_version_ == version) return {};
+  }
+  std::vector<uint8_t> now;
+  for (const container::Segment& s : shader.code_) {
+    now.resize(s.bytes.size());
+    if (!memory.read(base + s.address, now) || now != s.bytes)
+      return fail(ErrorKind::input, "the shader's code was overwritten since it was registered",
+                  fmt::format("kernel {}, address 0x{:x}", shader.prepared_->kernel.name, base + s.address),
+                  "register it again");
+  }
+  const std::unique_lock guard(shader.lock_);
+  shader.checked_memory_ = &memory;
+  shader.checked_version_ = version;
+  return {};
+}
+
+Expected<std::shared_ptr<const LinkedModule>> ShaderLibrary::module_for(const ShaderPtr& shader,
+                                                                        const Targets& targets) {
+  CalleeSets wanted;
+  {
+    const std::shared_lock guard(shader->lock_);
+    for (const auto& linked : shader->modules_)
+      if (covers(*linked, targets)) return linked;
+    wanted = sets_of(targets);
+    // The newest module's callees stay callable, as long as there is room.
+    if (!shader->modules_.empty())
+      for (size_t s = 0; s < wanted.size(); ++s) {
+        auto all = shader->modules_.front()->sets[s];
+        all.insert(all.end(), wanted[s].begin(), wanted[s].end());
+        CalleeSets sorted{std::move(all)};
+        sort_sets(sorted);
+        if (sorted[0].size() <= limits::max_slot_callees) wanted[s] = std::move(sorted[0]);
+      }
+  }
+  sort_sets(wanted);
+  return link_module(shader, std::move(wanted));
+}
+
+Expected<std::shared_ptr<const LinkedModule>> ShaderLibrary::link_module(const ShaderPtr& shader,
+                                                                         CalleeSets sets) {
+  // What the shader may not call is refused before anything is compiled, and also when the module is on disk.
+  if (auto ok = check_callees(shader->prepared(), sets); !ok) return std::unexpected(std::move(ok.error()));
+  const CompileOptions options = compile_options(options_, shader->options_);
+  const ModuleResult module =
+      modules_
+          .get(module_key(shader->prepared(), sets, options),
+               [shader, sets, options] { return link(shader->prepared(), sets, options); })
+          .get();
+  if (!module) return std::unexpected(module.error());
+  auto linked = std::make_shared<LinkedModule>(LinkedModule{0, *module, std::move(sets)});
+  {
+    const std::lock_guard guard(ids_lock_);
+    const auto [it, inserted] = ids_.try_emplace(module->get(), next_id_.load());
+    if (inserted) ++next_id_;
+    linked->id = it->second;
+  }
+  const std::unique_lock guard(shader->lock_);
+  for (const auto& other : shader->modules_)
+    if (other->id == linked->id) return other;
+  shader->modules_.insert(shader->modules_.begin(), linked);
+  return linked;
+}
+
+Expected<Binding> ShaderLibrary::bind(const ShaderPtr& shader, const GuestMemory& memory,
+                                      const Invocation& invocation) {
+  auto binding = bind_unrecorded(shader, memory, invocation);
+  if (!shader->registration_ || (binding && !options_.record_all)) return binding;
+  // Known callees were not read just now, so everything is read once more.
+  const RecordingMemory recording(memory);
+  (void)resolve(shader->prepared(), invocation, recording);
+  Capsule capsule = *shader->registration_;
+  capsule.bound = true;
+  capsule.kernarg.assign(invocation.kernarg.begin(), invocation.kernarg.end());
+  capsule.kernarg_address = invocation.kernarg_address;
+  capsule.image_base = invocation.image_base;
+  capsule.memory = recording.regions();
+  record(std::move(capsule), binding ? nullptr : &binding.error());
+  return binding;
+}
+
+Expected<Binding> ShaderLibrary::bind_unrecorded(const ShaderPtr& shader, const GuestMemory& memory,
+                                                 const Invocation& invocation) {
+  if (auto ok = check_code(*shader, memory); !ok) return std::unexpected(std::move(ok.error()));
+  auto targets =
+      resolve(shader->prepared(), invocation, memory, [&](uint64_t address, const translate::CalleeAbi& abi) {
+        return callees_.find(memory, address, abi);
+      });
+  if (!targets) return std::unexpected(std::move(targets.error()));
+  auto linked = module_for(shader, *targets);
+  if (!linked) return std::unexpected(std::move(linked.error()));
+  auto table = callee_table(shader->prepared(), (*linked)->sets, *targets);
+  if (!table) return std::unexpected(std::move(table.error()));
+  return Binding{shader, std::move(*linked), std::move(*targets), std::move(*table)};
+}
+
+std::shared_future<Expected<Binding>> ShaderLibrary::bind_later(ShaderPtr shader, const GuestMemory& memory,
+                                                                std::vector<uint8_t> kernarg,
+                                                                Invocation invocation) {
+  auto promise = std::make_shared<std::promise<Expected<Binding>>>();
+  auto future = promise->get_future().share();
+  pool_.run([this, shader = std::move(shader), &memory, kernarg = std::move(kernarg), invocation,
+             promise]() mutable {
+    invocation.kernarg = kernarg;
+    promise->set_value(bind(shader, memory, invocation));
+  });
+  return future;
+}
+
+bool ShaderLibrary::is_current(const Binding& binding, const GuestMemory& memory) {
+  if (!check_code(*binding.shader, memory)) return false;
+  return std::ranges::all_of(binding.targets.slots, [&](const auto& slot) {
+    return std::ranges::all_of(slot, [&](const Targets::Target& t) {
+      return !t.callee || callees_.is_current(memory, t.address, *t.callee);
+    });
+  });
+}
+
+LibraryStatistics ShaderLibrary::statistics() const {
+  return {modules_.statistics(), callees_.prepared(), callees_.compared(), shaders_prepared_,
+          shaders_from_disk_};
+}
+
+} // namespace lanewise::runtime
