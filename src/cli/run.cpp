@@ -10,6 +10,7 @@
 #include "runtime/capsule.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
+#include "runtime/linked_launch.hpp"
 #include "runtime/vulkan_device.hpp"
 
 namespace lanewise::cli {
@@ -43,9 +44,18 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
     compile.host.subgroup_size = options.launch.subgroup;
     compile.host.subgroup_operations &= options.launch.subgroup > 1;
   }
-  auto compiled = runtime::compile(*launch.binary, *launch.kernel, compile);
+  runtime::ExecuteOptions execute = options.execute;
+  std::optional<runtime::LinkedLaunch> linked;
+  if (runtime::has_call_slots(*launch.binary, *launch.kernel)) {
+    auto found = runtime::link_launch(launch);
+    if (!found) return std::unexpected(found.error());
+    linked = std::move(*found);
+    linked->add_to(execute);
+  }
+  auto compiled = linked ? runtime::link(*linked->shader, linked->sets, compile)
+                         : runtime::compile(*launch.binary, *launch.kernel, compile);
   if (!compiled) return std::unexpected(compiled.error());
-  auto report = runtime::run_on_vulkan(launch, **device, *compiled, options.execute);
+  auto report = runtime::run_on_vulkan(launch, **device, *compiled, execute);
   if (!report) return std::unexpected(report.error());
   return Outcome{std::move(*report), std::move(*compiled), (*device)->info().name};
 }

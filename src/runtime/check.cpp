@@ -1,9 +1,11 @@
 #include "runtime/check.hpp"
 
+#include "runtime/linked_launch.hpp"
 #include "runtime/vulkan_device.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -38,18 +40,27 @@ class Checker {
     if (!emulated) return std::unexpected(emulated.error());
     report_.steps.push_back({"emulator", CheckStep::Outcome::reference, {}, ms_});
     // The others put the buffers at the same addresses where they can.
-    execute_ = options_.execute;
+    execute_ = vulkan_ = options_.execute;
     execute_.addresses = emulated->addresses;
 
-    CompileOptions compile_options_for = compile_options_of();
-    auto compiled = runtime::compile(*launch_.binary, *launch_.kernel, compile_options_for);
+    std::optional<LinkedLaunch> linked;
+    if (has_call_slots(*launch_.binary, *launch_.kernel)) {
+      auto found = link_launch(launch_);
+      if (!found) return std::unexpected(found.error());
+      linked = std::move(*found);
+      linked->add_to(execute_);
+      linked->add_to(vulkan_);
+    }
+    const CompileOptions compile_options_for = compile_options_of();
+    auto compiled = linked ? link(*linked->shader, linked->sets, compile_options_for)
+                           : runtime::compile(*launch_.binary, *launch_.kernel, compile_options_for);
     if (!compiled) {
       report_.steps.push_back({"recompilation", CheckStep::Outcome::failed, compiled.error().to_string(), 0});
       return std::move(report_);
     }
     if (options_.device)
       compare("SPIR-V on " + options_.device->info().name,
-              [&](Launch& l) { return run_on_vulkan(l, *options_.device, *compiled, options_.execute); });
+              [&](Launch& l) { return run_on_vulkan(l, *options_.device, *compiled, vulkan_); });
     return std::move(report_);
   }
 
@@ -108,7 +119,7 @@ class Checker {
 
   const Launch& launch_;
   const CheckOptions& options_;
-  ExecuteOptions execute_;
+  ExecuteOptions execute_, vulkan_;
   Launch reference_;
   CheckReport report_;
   double ms_ = 0;

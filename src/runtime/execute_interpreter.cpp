@@ -7,6 +7,7 @@
 #include "passes/pipeline.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/launch_memory.hpp"
+#include "runtime/linked_launch.hpp"
 #include "translate/translate.hpp"
 
 namespace lanewise::runtime {
@@ -105,6 +106,16 @@ Expected<RunReport> run_on_interpreter(Launch& launch, const ir::Function& funct
 }
 
 Expected<RunReport> run_on_interpreter(Launch& launch, const ExecuteOptions& options) {
+  if (has_call_slots(*launch.binary, *launch.kernel)) {
+    auto linked = link_launch(launch);
+    if (!linked) return std::unexpected(linked.error());
+    auto with_callees = link_function(*linked->shader, linked->sets);
+    if (!with_callees) return std::unexpected(with_callees.error());
+    if (auto ok = passes::run(*with_callees); !ok) return std::unexpected(ok.error());
+    ExecuteOptions execute = options;
+    linked->add_to(execute);
+    return run_on_interpreter(launch, *with_callees, execute);
+  }
   auto function = translate::translate(*launch.binary, *launch.kernel);
   if (!function) return std::unexpected(function.error());
   if (auto ok = passes::run(*function); !ok) return std::unexpected(ok.error());

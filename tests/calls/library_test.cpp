@@ -343,6 +343,7 @@ TEST_F(Library, EveryInputIsInTheKey) {
   keys.push_back(options([](auto& o) { o.host.device.fused_fma[1] = true; }));
   keys.push_back(options([](auto& o) { o.host.device.floats.denorm_preserve[0] = true; }));
   keys.push_back(options([](auto& o) { o.host.device.int64_atomics = false; }));
+  keys.push_back(options([](auto& o) { o.without = {"mask_phis"}; }));
   keys.push_back(options([](auto& o) { o.dynamic_lds_bytes = 16; }));
   keys.push_back(options([](auto& o) { o.partial_workgroups = {}; }));
 

@@ -3,6 +3,7 @@
 #include "ir/verifier.hpp"
 #include "passes/pipeline.hpp"
 #include "pointer_launch.hpp"
+#include "runtime/check.hpp"
 #include "runtime/vulkan_device.hpp"
 
 #include <gtest/gtest.h>
@@ -104,6 +105,16 @@ TEST_P(PointerCalls, Spirv) {
     if (!compiled) return std::unexpected(compiled.error());
     return runtime::run_on_vulkan(l.launch, *device(), *compiled,
                                   with_callees(*linked->shader, linked->sets));
+  });
+}
+
+TEST_P(PointerCalls, CheckHoldsThemAgainstEachOther) {
+  expect_results([](PointerLaunch& l) -> Expected<runtime::RunReport> {
+    auto report = runtime::check_references(l.launch, {});
+    if (!report) return std::unexpected(report.error());
+    for (const auto& step : report->steps) EXPECT_TRUE(step.text.empty()) << step.name << ": " << step.text;
+    EXPECT_GT(report->steps.size(), 8u);
+    return runtime::run_on_interpreter(l.launch);
   });
 }
 
