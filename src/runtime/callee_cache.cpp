@@ -73,6 +73,18 @@ void CalleeCache::forget(const GuestMemory& memory) {
   std::erase_if(addresses_, [&](const auto& entry) { return entry.first.memory == &memory; });
 }
 
+CalleePtr CalleeCache::composed(const CalleePtr& callee, const std::vector<CalleePtr>& nested) {
+  std::vector<CalleePtr> parts{callee};
+  parts.insert(parts.end(), nested.begin(), nested.end());
+  {
+    const std::shared_lock guard(lock_);
+    if (const auto it = composed_.find(parts); it != composed_.end()) return it->second;
+  }
+  CalleePtr whole = unique(compose(*callee, nested));
+  const std::unique_lock guard(lock_);
+  return composed_.try_emplace(std::move(parts), std::move(whole)).first->second;
+}
+
 bool CalleeCache::is_current(const GuestMemory& memory, uint64_t address, const PreparedCallee& callee) {
   {
     const std::shared_lock guard(lock_);

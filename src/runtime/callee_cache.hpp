@@ -17,6 +17,8 @@ class CalleeCache {
   /// stays; after a write the code is compared, and prepared anew if it differs.
   [[nodiscard]] Expected<CalleePtr> find(const GuestMemory& memory, uint64_t address,
                                          const translate::CalleeAbi& abi);
+  /// compose(), once for the same callees.
+  [[nodiscard]] CalleePtr composed(const CalleePtr& callee, const std::vector<CalleePtr>& nested);
   /// Whether the code of a callee at an address is unchanged.
   [[nodiscard]] bool is_current(const GuestMemory& memory, uint64_t address, const PreparedCallee& callee);
 
@@ -43,6 +45,7 @@ class CalleeCache {
   std::shared_mutex lock_;
   std::map<Where, Known> addresses_;
   std::multimap<Hash128, CalleePtr> contents_;
+  std::map<std::vector<CalleePtr>, CalleePtr> composed_; ///< callee, then those of its slots
   std::atomic<uint64_t> prepared_{0}, compared_{0};
 };
 

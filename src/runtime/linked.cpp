@@ -15,8 +15,11 @@ namespace {
 
 using translate::CallSlot;
 
+std::string at(std::string_view name, const CallSlot& slot) {
+  return fmt::format("{}, call at pc 0x{:x}", name, slot.pc);
+}
 std::string at(const PreparedShader& shader, const CallSlot& slot) {
-  return fmt::format("kernel {}, call at pc 0x{:x}", shader.kernel.name, slot.pc);
+  return at("kernel " + shader.kernel.name, slot);
 }
 
 std::string register_name(unsigned r) {
@@ -27,38 +30,39 @@ std::string register_name(unsigned r) {
 }
 
 /// Whether a pair of registers holds the way back when the call is made.
-bool holds_link(const PreparedShader& shader, const CallSlot& slot, uint8_t reg) {
+bool holds_link(const translate::Unlinked& program, const CallSlot& slot, uint8_t reg) {
   if (!slot.link) return false;
   if (*slot.link == reg) return true;
   const auto holds = [&](unsigned r, translate::Origin::Kind half) {
     const auto known = std::ranges::find(slot.registers, r, &CallSlot::Register::reg);
     if (known == slot.registers.end()) return false;
-    const translate::Origin& o = shader.program.origins[known->origin];
+    const translate::Origin& o = program.origins[known->origin];
     return o.kind == half && o.value == slot.return_pc;
   };
   return holds(reg, translate::Origin::Kind::image_lo) && holds(reg + 1u, translate::Origin::Kind::image_hi);
 }
 
-Expected<void> check_callee(const PreparedShader& shader, uint32_t number, const PreparedCallee& callee) {
-  const CallSlot& slot = shader.program.slots[number];
+Expected<void> check_callee(const translate::Unlinked& program, std::string_view name, uint32_t number,
+                            const PreparedCallee& callee) {
+  const CallSlot& slot = program.slots[number];
   for (const uint8_t link : callee.program.links) {
     if (!slot.link)
       return fail(
           ErrorKind::unsupported,
           fmt::format("the callee returns through s[{}:{}], but the jump passes no way back", link, link + 1),
-          at(shader, slot));
-    if (!holds_link(shader, slot, link))
+          at(name, slot));
+    if (!holds_link(program, slot, link))
       return fail(ErrorKind::unsupported,
                   fmt::format("the callee returns through s[{}:{}], the call's link is s[{}:{}]", link,
                               link + 1, *slot.link, *slot.link + 1),
-                  at(shader, slot));
+                  at(name, slot));
   }
-  for (const translate::Preserved& p : shader.program.preserved)
+  for (const translate::Preserved& p : program.preserved)
     if (p.slot == number && std::ranges::find(callee.changed, p.reg) != callee.changed.end())
       return fail(
           ErrorKind::unsupported,
           fmt::format("the callee changes {}, which a later call or return relies on", register_name(p.reg)),
-          at(shader, slot));
+          at(name, slot));
   return {};
 }
 
@@ -68,11 +72,89 @@ uint32_t first_entry(const PreparedShader& shader, size_t slot) {
   return first;
 }
 
+/// Addresses of the calls that lead to a callee, innermost first.
+struct Chain {
+  const Chain* caller = nullptr;
+  uint64_t address = 0;
+};
+
+class Resolver {
+ public:
+  Resolver(const GuestMemory& memory, CalleeSource& source) : memory_(memory), source_(source) {}
+
+  /// The callee at an address, with what it calls itself. All else but `abi` and `chain` is its caller's.
+  Expected<Targets::Target> target(uint64_t address, const translate::CalleeAbi& abi,
+                                   const translate::Unlinked& program, const CallSlot& slot,
+                                   const Invocation& invocation, const Parameters* parameters,
+                                   const Chain* chain) {
+    unsigned depth = 0;
+    for (const Chain* c = chain; c; c = c->caller, ++depth)
+      if (c->address == address)
+        return fail(ErrorKind::unsupported, "recursive call through pointers",
+                    fmt::format("callee at 0x{:x}", address),
+                    "calls are inlined, so recursion cannot be translated");
+    if (depth > limits::max_call_depth)
+      return fail(ErrorKind::limit, "calls are nested deeper than max_call_depth",
+                  fmt::format("callee at 0x{:x}", address));
+    auto callee = source_.find(address, abi);
+    if (!callee) return std::unexpected(std::move(callee.error()));
+    Targets::Target result{address, *callee};
+    if ((*callee)->program.slots.empty()) return result;
+    const Parameters mine = parameters_of(program, slot, invocation, memory_, parameters);
+    const Chain here{chain, address};
+    // What a callee knows as its image starts where its entry says.
+    Invocation inside = invocation;
+    inside.image_base = address - callee_entry;
+    return nested(std::move(result), abi, inside, mine, here);
+  }
+
+ private:
+  Expected<Targets::Target> nested(Targets::Target outer, const translate::CalleeAbi& abi,
+                                   const Invocation& invocation, const Parameters& mine, const Chain& chain) {
+    const translate::Unlinked& program = outer.callee->program;
+    const std::string name = fmt::format("callee at 0x{:x}", outer.address);
+    std::vector<CalleePtr> inside;
+    for (uint32_t s = 0; s < program.slots.size(); ++s) {
+      const CallSlot& slot = program.slots[s];
+      const auto in_callee = [&](Error e) {
+        e.where = e.where.empty() ? at(name, slot) : fmt::format("{}, {}", at(name, slot), e.where);
+        return std::unexpected(std::move(e));
+      };
+      auto addresses = evaluate_targets(program, slot, invocation, memory_, &mine);
+      if (!addresses) return in_callee(std::move(addresses.error()));
+      auto found = target(addresses->front(), {abi.wave_size, program.modes[s], abi.vgprs}, program, slot,
+                          invocation, &mine, &chain);
+      if (!found) return in_callee(std::move(found.error()));
+      if (auto ok = check_callee(program, name, s, *found->callee); !ok)
+        return std::unexpected(std::move(ok.error()));
+      inside.push_back(found->callee);
+      outer.nested.push_back(std::move(*found));
+    }
+    outer.callee = source_.composed(outer.callee, inside);
+    return outer;
+  }
+
+  const GuestMemory& memory_;
+  CalleeSource& source_;
+};
+
+class Uncached final : public CalleeSource {
+ public:
+  explicit Uncached(const GuestMemory& memory) : memory_(memory) {}
+  Expected<CalleePtr> find(uint64_t address, const translate::CalleeAbi& abi) override {
+    return prepare_callee(memory_, address, abi);
+  }
+
+ private:
+  const GuestMemory& memory_;
+};
+
 } // namespace
 
 Expected<Targets> resolve(const PreparedShader& shader, const Invocation& invocation,
-                          const GuestMemory& memory, const FindCallee& find) {
+                          const GuestMemory& memory, CalleeSource& source) {
   Targets result;
+  Resolver resolver(memory, source);
   const unsigned wave = shader.program.function.wave_size;
   for (size_t s = 0; s < shader.program.slots.size(); ++s) {
     const CallSlot& slot = shader.program.slots[s];
@@ -87,10 +169,10 @@ Expected<Targets> resolve(const PreparedShader& shader, const Invocation& invoca
     std::optional<Error> first;
     bool any = false;
     for (const uint64_t address : *addresses) {
-      auto callee = find(address, abi);
-      if (!callee && !first) first = callee.error();
-      any = any || callee;
-      targets.push_back({address, callee ? *callee : nullptr});
+      auto target = resolver.target(address, abi, shader.program, slot, invocation, nullptr, nullptr);
+      if (!target && !first) first = target.error();
+      any = any || target;
+      targets.push_back(target ? std::move(*target) : Targets::Target{address, nullptr});
     }
     if (any && (!first || shader.compared[s])) continue;
     first->where = at(shader, slot) + ", " + first->where;
@@ -101,9 +183,8 @@ Expected<Targets> resolve(const PreparedShader& shader, const Invocation& invoca
 
 Expected<Targets> resolve(const PreparedShader& shader, const Invocation& invocation,
                           const GuestMemory& memory) {
-  return resolve(shader, invocation, memory, [&](uint64_t address, const translate::CalleeAbi& abi) {
-    return prepare_callee(memory, address, abi);
-  });
+  Uncached source(memory);
+  return resolve(shader, invocation, memory, source);
 }
 
 CalleeSets sets_of(const Targets& targets) {
@@ -135,7 +216,7 @@ Expected<void> check_callees(const PreparedShader& shader, const CalleeSets& set
           callee->abi.mode != shader.program.modes[s])
         return fail(ErrorKind::call, "the callee was prepared for another wave size or MODE",
                     at(shader, slot));
-      if (auto ok = check_callee(shader, s, *callee); !ok) return ok;
+      if (auto ok = check_callee(shader.program, "kernel " + shader.kernel.name, s, *callee); !ok) return ok;
     }
   }
   if (bytes > limits::max_callees_bytes)

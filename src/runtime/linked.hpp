@@ -22,17 +22,28 @@ struct Targets {
   struct Target {
     uint64_t address = 0;
     CalleePtr callee; ///< null: nothing that can be called; only where the address is compared at run time
+    std::vector<Target>
+        nested{}; ///< what the callee calls through pointers of its caller; `callee` contains them
   };
   std::vector<std::vector<Target>> slots;
 };
 
-/// Prepares what stands at an address, or finds it prepared.
-using FindCallee = std::function<Expected<CalleePtr>(uint64_t address, const translate::CalleeAbi& abi)>;
+/// Where resolve() gets callees from.
+class CalleeSource {
+ public:
+  virtual ~CalleeSource() = default;
+  /// Prepares what stands at an address, or finds it prepared.
+  [[nodiscard]] virtual Expected<CalleePtr> find(uint64_t address, const translate::CalleeAbi& abi) = 0;
+  /// compose(), or what it made before.
+  [[nodiscard]] virtual CalleePtr composed(const CalleePtr& callee, const std::vector<CalleePtr>& nested) {
+    return compose(*callee, nested);
+  }
+};
 
 /// Reads the pointers by their provenance and finds their callees. Of a slot with several addresses those
 /// that cannot be called are left out, as long as one can. Errors name pc, address and reason.
 [[nodiscard]] Expected<Targets> resolve(const PreparedShader& shader, const Invocation& invocation,
-                                        const GuestMemory& memory, const FindCallee& find);
+                                        const GuestMemory& memory, CalleeSource& source);
 /// The same without any cache.
 [[nodiscard]] Expected<Targets> resolve(const PreparedShader& shader, const Invocation& invocation,
                                         const GuestMemory& memory);

@@ -1,5 +1,6 @@
 #include "runtime/prepare.hpp"
 
+#include "link/inline_calls.hpp"
 #include "passes/passes.hpp"
 #include "runtime/keys.hpp"
 #include "support/limits.hpp"
@@ -65,11 +66,28 @@ Expected<Window> read_window(const GuestMemory& memory, uint64_t address, uint64
   return w;
 }
 
+/// A callee's own calls through pointers lead to one address, which its caller's registers fix.
+Expected<void> check_nested(const translate::Unlinked& program, const translate::CallSlot& s,
+                            uint64_t address) {
+  const translate::Origins& origins = program.origins;
+  const bool fixed = origins.choices(s.target[0]).empty() && origins.choices(s.target[1]).empty();
+  const bool passed =
+      origins.depends_on_parameters(s.target[0]) && origins.depends_on_parameters(s.target[1]);
+  if (fixed && passed && !needs_comparison(program, s, 1)) return {};
+  return fail(
+      ErrorKind::unsupported,
+      fmt::format("the callee calls or returns through {}", origins.text(s.target[0])),
+      fmt::format("callee at 0x{:x}, pc 0x{:x}", address, s.pc),
+      "callees return to the address that their caller left in a pair of registers, and call through pairs "
+      "that their caller got from the host");
+}
+
 } // namespace
 
 size_t PreparedCallee::code_bytes() const {
   size_t n = 0;
   for (const Piece& p : code) n += p.bytes.size();
+  for (const auto& callee : nested) n += callee->code_bytes();
   return n;
 }
 
@@ -114,13 +132,8 @@ Expected<std::shared_ptr<const PreparedCallee>> prepare_callee(const GuestMemory
       e.where = fmt::format("callee at 0x{:x}, {}", address, e.where);
       return std::unexpected(std::move(e));
     }
-    if (!program->slots.empty()) {
-      const translate::CallSlot& s = program->slots.front();
-      return fail(ErrorKind::unsupported,
-                  fmt::format("the callee calls or returns through {}", program->origins.text(s.target[0])),
-                  fmt::format("callee at 0x{:x}, pc 0x{:x}", address, s.pc),
-                  "callees return to the address that their caller left in a pair of registers");
-    }
+    for (const translate::CallSlot& s : program->slots)
+      if (auto ok = check_nested(*program, s, address); !ok) return std::unexpected(std::move(ok.error()));
     auto callee = std::make_shared<PreparedCallee>();
     callee->abi = abi;
     const container::Segment& segment = window->binary.segments.front();
@@ -134,6 +147,28 @@ Expected<std::shared_ptr<const PreparedCallee>> prepare_callee(const GuestMemory
     callee->key = key_of(*callee);
     return callee;
   }
+}
+
+std::shared_ptr<const PreparedCallee> compose(const PreparedCallee& callee,
+                                              std::vector<std::shared_ptr<const PreparedCallee>> nested) {
+  auto whole = std::make_shared<PreparedCallee>(callee);
+  std::vector<link::SlotCallees> slots;
+  KeyWriter key = start_key("composed callee");
+  key.add(callee.key);
+  for (const auto& n : nested) {
+    slots.push_back({.callees = {{&n->program.function, n->program.results, callee_entry}}});
+    key.add(n->key);
+  }
+  link::inline_calls(whole->program.function, whole->program.interface, slots);
+  simplify(whole->program.function);
+  whole->program.slots.clear();
+  whole->program.modes.clear();
+  whole->program.interface.clear();
+  whole->program.preserved.clear();
+  whole->changed = changed_registers(whole->program);
+  whole->nested = std::move(nested);
+  whole->key = key.take();
+  return whole;
 }
 
 bool is_at(const PreparedCallee& callee, const GuestMemory& memory, uint64_t address) {

@@ -36,7 +36,9 @@ struct PreparedCallee {
   /// Registers that differ from what the caller passed at some return.
   std::vector<uint16_t> changed;
   std::string key;
-  [[nodiscard]] size_t code_bytes() const;
+  /// Callees that were put into `program` in the place of its own calls through pointers.
+  std::vector<std::shared_ptr<const PreparedCallee>> nested;
+  [[nodiscard]] size_t code_bytes() const; ///< with those of nested callees
 };
 
 /// Virtual address that every callee is translated for.
@@ -55,6 +57,10 @@ struct PrepareOptions {
 /// unmapped, misaligned, truncated, never returns), limit (max_callee_bytes), unsupported.
 [[nodiscard]] Expected<std::shared_ptr<const PreparedCallee>>
 prepare_callee(const GuestMemory& memory, uint64_t address, const translate::CalleeAbi& abi);
+
+/// A callee with the callees of its own slots inside, one for each. Call check_callees' rules first.
+[[nodiscard]] std::shared_ptr<const PreparedCallee>
+compose(const PreparedCallee& callee, std::vector<std::shared_ptr<const PreparedCallee>> nested);
 
 /// Whether the code that a callee was made of is at this address now. Compares every byte.
 [[nodiscard]] bool is_at(const PreparedCallee& callee, const GuestMemory& memory, uint64_t address);

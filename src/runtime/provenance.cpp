@@ -19,8 +19,9 @@ std::string at(const translate::CallSlot& slot) { return fmt::format("pc 0x{:x}"
 /// Expressions in the order of their numbers: operands come first.
 class Evaluator {
  public:
-  Evaluator(const Origins& origins, const Invocation& invocation, const GuestMemory& memory)
-      : origins_(origins), invocation_(invocation), memory_(memory) {}
+  Evaluator(const Origins& origins, const Invocation& invocation, const GuestMemory& memory,
+            const Parameters* parameters)
+      : origins_(origins), invocation_(invocation), memory_(memory), parameters_(parameters) {}
 
   /// Numbers of the parts of two expressions, ascending.
   void collect(uint32_t a, uint32_t b) {
@@ -68,9 +69,19 @@ class Evaluator {
     case Kind::and_: return of(0) & of(1);
     case Kind::either: return choice.at(o.value) == 0 ? of(0) : of(1);
     case Kind::index: return choice.at(o.value);
-    case Kind::parameter: break;
+    case Kind::parameter: return parameter(o.value);
     }
-    return fail(ErrorKind::unsupported, "a register of the caller's caller");
+    return 0u;
+  }
+
+  Expected<uint32_t> parameter(uint64_t reg) const {
+    if (parameters_)
+      if (const auto known = parameters_->find(static_cast<uint32_t>(reg)); known != parameters_->end())
+        return known->second;
+    return fail(
+        ErrorKind::unsupported,
+        fmt::format("the callee calls or returns through its caller's s{}, which the host does not know",
+                    reg));
   }
 
   Expected<uint32_t> user_data(uint64_t dword) const {
@@ -106,6 +117,7 @@ class Evaluator {
   const Origins& origins_;
   const Invocation& invocation_;
   const GuestMemory& memory_;
+  const Parameters* parameters_;
   std::vector<uint32_t> parts_, values_;
 };
 
@@ -117,10 +129,6 @@ Expected<uint32_t> count_targets(const translate::Unlinked& program, const trans
   if (lo != hi)
     return fail(ErrorKind::unsupported, "the halves of the call target are chosen apart", at(slot),
                 origins.text(slot.target[0]) + " and " + origins.text(slot.target[1]));
-  for (const uint32_t half : slot.target)
-    if (origins.depends_on_parameters(half))
-      return fail(ErrorKind::unsupported, "a callee calls through a register of its caller", at(slot),
-                  origins.text(half));
   uint64_t count = 1;
   for (const auto& [id, outcomes] : lo) {
     count *= outcomes;
@@ -138,7 +146,8 @@ bool needs_comparison(const translate::Unlinked& program, const translate::CallS
 
 Expected<std::vector<uint64_t>> evaluate_targets(const translate::Unlinked& program,
                                                  const translate::CallSlot& slot,
-                                                 const Invocation& invocation, const GuestMemory& memory) {
+                                                 const Invocation& invocation, const GuestMemory& memory,
+                                                 const Parameters* parameters) {
   const Origins& origins = program.origins;
   // The common case: a pair of user data as it is.
   const Origin &lo = origins[slot.target[0]], &hi = origins[slot.target[1]];
@@ -149,7 +158,7 @@ Expected<std::vector<uint64_t>> evaluate_targets(const translate::Unlinked& prog
     std::memcpy(&h, invocation.kernarg.data() + 4 * hi.value, 4);
     return std::vector<uint64_t>{l | uint64_t{h} << 32};
   }
-  Evaluator evaluator(origins, invocation, memory);
+  Evaluator evaluator(origins, invocation, memory, parameters);
   evaluator.collect(slot.target[0], slot.target[1]);
   const auto choices = origins.choices(slot.target[0]);
   std::map<uint64_t, uint32_t> now;
@@ -168,6 +177,21 @@ Expected<std::vector<uint64_t>> evaluate_targets(const translate::Unlinked& prog
     if (digit == now.end()) break;
   }
   return targets;
+}
+
+Parameters parameters_of(const translate::Unlinked& program, const translate::CallSlot& slot,
+                         const Invocation& invocation, const GuestMemory& memory,
+                         const Parameters* parameters) {
+  Parameters found;
+  Evaluator evaluator(program.origins, invocation, memory, parameters);
+  for (const translate::CallSlot::Register& r : slot.registers) {
+    if (slot.link && (r.reg == *slot.link || r.reg == *slot.link + 1)) continue;
+    if (!program.origins.choices(r.origin).empty() || program.origins.reads_memory(r.origin)) continue;
+    evaluator.collect(r.origin, r.origin);
+    if (const auto value = evaluator.run(r.origin, r.origin, {}))
+      found[r.reg] = static_cast<uint32_t>(*value);
+  }
+  return found;
 }
 
 } // namespace lanewise::runtime

@@ -5,9 +5,13 @@
 #include "support/error.hpp"
 #include "translate/unlinked.hpp"
 
+#include <map>
 #include <vector>
 
 namespace lanewise::runtime {
+
+/// What a callee finds in scalar registers at its entry, as far as its caller knows.
+using Parameters = std::map<uint32_t, uint32_t>;
 
 /// What a dispatch adds to a prepared shader.
 struct Invocation {
@@ -17,7 +21,7 @@ struct Invocation {
 };
 
 /// How many addresses a slot may lead to in a dispatch: the product of its choices. Errors: unsupported
-/// (halves of the target are chosen apart, or come from a caller's caller), limit (max_slot_targets); `where`
+/// (halves of the target are chosen apart), limit (max_slot_targets); `where`
 /// names the pc.
 [[nodiscard]] Expected<uint32_t> count_targets(const translate::Unlinked& program,
                                                const translate::CallSlot& slot);
@@ -30,6 +34,13 @@ struct Invocation {
 [[nodiscard]] Expected<std::vector<uint64_t>> evaluate_targets(const translate::Unlinked& program,
                                                                const translate::CallSlot& slot,
                                                                const Invocation& invocation,
-                                                               const GuestMemory& memory);
+                                                               const GuestMemory& memory,
+                                                               const Parameters* parameters = nullptr);
+
+/// What the callee of a slot finds in its registers: those that have one value in a dispatch. The link is not
+/// among them. `parameters`: those of the program itself, if it is a callee.
+[[nodiscard]] Parameters parameters_of(const translate::Unlinked& program, const translate::CallSlot& slot,
+                                       const Invocation& invocation, const GuestMemory& memory,
+                                       const Parameters* parameters = nullptr);
 
 } // namespace lanewise::runtime

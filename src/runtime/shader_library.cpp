@@ -24,6 +24,29 @@ CompileOptions compile_options(const LibraryOptions& library, const ShaderOption
   return o;
 }
 
+/// The library's callees, for one dispatch.
+class CachedCallees final : public CalleeSource {
+ public:
+  CachedCallees(CalleeCache& cache, const GuestMemory& memory) : cache_(cache), memory_(memory) {}
+  Expected<CalleePtr> find(uint64_t address, const translate::CalleeAbi& abi) override {
+    return cache_.find(memory_, address, abi);
+  }
+  CalleePtr composed(const CalleePtr& callee, const std::vector<CalleePtr>& nested) override {
+    return cache_.composed(callee, nested);
+  }
+
+ private:
+  CalleeCache& cache_;
+  const GuestMemory& memory_;
+};
+
+bool all_current(CalleeCache& cache, const GuestMemory& memory, const std::vector<Targets::Target>& targets) {
+  return std::ranges::all_of(targets, [&](const Targets::Target& t) {
+    return !t.callee ||
+           (cache.is_current(memory, t.address, *t.callee) && all_current(cache, memory, t.nested));
+  });
+}
+
 /// Whether every callee of a dispatch is in the sets of a module.
 bool covers(const LinkedModule& linked, const Targets& targets) {
   for (size_t s = 0; s < targets.slots.size(); ++s)
@@ -221,10 +244,8 @@ Expected<Binding> ShaderLibrary::bind(const ShaderPtr& shader, const GuestMemory
 Expected<Binding> ShaderLibrary::bind_unrecorded(const ShaderPtr& shader, const GuestMemory& memory,
                                                  const Invocation& invocation) {
   if (auto ok = check_code(*shader, memory); !ok) return std::unexpected(std::move(ok.error()));
-  auto targets =
-      resolve(shader->prepared(), invocation, memory, [&](uint64_t address, const translate::CalleeAbi& abi) {
-        return callees_.find(memory, address, abi);
-      });
+  CachedCallees callees(callees_, memory);
+  auto targets = resolve(shader->prepared(), invocation, memory, callees);
   if (!targets) return std::unexpected(std::move(targets.error()));
   auto linked = module_for(shader, *targets);
   if (!linked) return std::unexpected(std::move(linked.error()));
@@ -248,11 +269,8 @@ std::shared_future<Expected<Binding>> ShaderLibrary::bind_later(ShaderPtr shader
 
 bool ShaderLibrary::is_current(const Binding& binding, const GuestMemory& memory) {
   if (!check_code(*binding.shader, memory)) return false;
-  return std::ranges::all_of(binding.targets.slots, [&](const auto& slot) {
-    return std::ranges::all_of(slot, [&](const Targets::Target& t) {
-      return !t.callee || callees_.is_current(memory, t.address, *t.callee);
-    });
-  });
+  return std::ranges::all_of(binding.targets.slots,
+                             [&](const auto& slot) { return all_current(callees_, memory, slot); });
 }
 
 LibraryStatistics ShaderLibrary::statistics() const {

@@ -210,7 +210,9 @@ class GraphBuilder {
         .pc = i.pc, .target = {state.origin(lo), state.origin(hi)}, .assumed = lo.assumed || hi.assumed};
     target.preserved = graph_.origins->join(lo.preserved, hi.preserved);
     for (unsigned r = 0; r < KnownState::register_count; ++r)
-      if (const uint32_t origin = state.origin(state[r]); origin != 0)
+      // What rests on an earlier callee or on memory is no fact.
+      if (const uint32_t origin = state.origin(state[r]);
+          origin != 0 && state[r].preserved == 0 && !state[r].assumed)
         call.registers.push_back({static_cast<uint8_t>(r), origin});
     if (block.exit == Exit::call) {
       call.link = static_cast<uint8_t>(i.dst[0].reg);

@@ -27,7 +27,7 @@ struct CallSlot {
     uint32_t origin = 0;
     friend bool operator==(const Register&, const Register&) = default;
   };
-  std::vector<Register> registers{}; ///< scalar registers that are known at the call
+  std::vector<Register> registers{}; ///< scalar registers that are known at the call, whatever came before
 };
 
 /// A program in which Op::call stands for a call through a slot. Free of invocation data.

@@ -674,6 +674,88 @@ own%:
        .table = {"f"},
        .plus = all<3>},
 
+      {.name = "the callee returns through another pair with the same address",
+       .source = R"(
+  begin
+  address 32, 33, back%
+  s_swappc_b64 s[30:31], s[2:3]
+back%:
+  plus 1
+  finish
+callees%:
+f%:
+  plus 2
+  s_setpc_b64 s[32:33])",
+       .a = "f",
+       .plus = all<3>},
+      {.name = "the callee calls through another pair of the host",
+       .source = R"(
+  begin
+  s_swappc_b64 s[30:31], s[2:3]
+  plus 1
+  finish
+callees%:
+f%:
+  s_mov_b64 s[50:51], s[30:31]
+  s_swappc_b64 s[30:31], s[4:5]
+  plus 8
+  s_setpc_b64 s[50:51]
+g%:
+  plus 4
+  s_setpc_b64 s[30:31])",
+       .a = "f",
+       .b = "g",
+       .plus = all<13>},
+      {.name = "the callee calls through a copy that its caller made",
+       .source = R"(
+  begin
+  s_mov_b64 s[20:21], s[4:5]
+  s_mov_b64 s[4:5], 0
+  s_swappc_b64 s[30:31], s[2:3]
+  plus 1
+  finish
+callees%:
+f%:
+  s_mov_b64 s[50:51], s[30:31]
+  plus 8
+  s_mov_b32 s40, s20
+  s_mov_b32 s41, s21
+  s_swappc_b64 s[30:31], s[40:41]
+  s_setpc_b64 s[50:51]
+g%:
+  plus 4
+  s_setpc_b64 s[30:31])",
+       .a = "f",
+       .b = "g",
+       .plus = all<13>},
+      {.name = "three deep through pairs of the host",
+       .source = R"(
+  begin
+  s_mov_b64 s[20:21], s[6:7]
+  s_add_u32 s20, s4, h%-g%
+  s_addc_u32 s21, s5, 0
+  s_swappc_b64 s[30:31], s[2:3]
+  plus 1
+  finish
+callees%:
+f%:
+  s_mov_b64 s[50:51], s[30:31]
+  s_swappc_b64 s[30:31], s[4:5]
+  plus 2
+  s_setpc_b64 s[50:51]
+g%:
+  s_mov_b64 s[52:53], s[30:31]
+  plus 4
+  s_swappc_b64 s[30:31], s[20:21]
+  s_setpc_b64 s[52:53]
+h%:
+  if_lanes_below 30
+  plus 8
+  end_if
+  s_setpc_b64 s[30:31])",
+       .a = "f",
+       .b = "g",
+       .plus = [](uint32_t i) { return i < 30 ? 15u : 7u; }},
       {.name = "depends on lanes",
        .source = R"(
   v_readfirstlane_b32 s20, v0
@@ -851,7 +933,7 @@ f%:
   s_addc_u32 s31, s31, 0
   s_setpc_b64 s[30:31])",
        .a = "f",
-       .unlinked = "the callee calls or returns through caller's s30 + 0x4"},
+       .unlinked = "the callee calls or returns through its caller's s30, which the host does not know"},
       {.name = "returns through another pair",
        .source = R"(
   s_swappc_b64 s[30:31], s[2:3]
@@ -925,7 +1007,38 @@ f%:
   s_setpc_b64 s[30:31])",
        .a = "f",
        .unlinked = "v_mov_b32_e32 v40, 0: a callee uses more than the caller's 32 VGPRs"},
-      {.name = "calls through a pair of the caller",
+      {.name = "the callee relies on a register that an earlier callee may have changed",
+       .source = R"(
+  s_swappc_b64 s[30:31], s[4:5]
+  s_swappc_b64 s[30:31], s[2:3]
+  s_endpgm
+callees%:
+f%:
+  s_mov_b64 s[34:35], s[30:31]
+  s_swappc_b64 s[30:31], s[4:5]
+  s_setpc_b64 s[34:35]
+g%:
+  plus 2
+  s_setpc_b64 s[30:31])",
+       .a = "f",
+       .b = "g",
+       .unlinked = "its caller's s4, which the host does not know"},
+      {.name = "the inner callee overwrites what the outer one needs",
+       .source = R"(
+  s_swappc_b64 s[30:31], s[2:3]
+  s_endpgm
+callees%:
+f%:
+  s_mov_b64 s[34:35], s[30:31]
+  s_swappc_b64 s[30:31], s[4:5]
+  s_setpc_b64 s[34:35]
+g%:
+  s_mov_b32 s35, 0
+  s_setpc_b64 s[30:31])",
+       .a = "f",
+       .b = "g",
+       .unlinked = "the callee changes s35, which a later call or return relies on"},
+      {.name = "calls itself through a pair of the caller",
        .source = R"(
   s_swappc_b64 s[30:31], s[2:3]
   s_endpgm
@@ -936,7 +1049,7 @@ f%:
   s_setpc_b64 s[34:35])",
        .a = "f",
        .b = "f",
-       .unlinked = "the callee calls or returns through caller's s4"},
+       .unlinked = "recursive call through pointers"},
   };
   return table;
 }
