@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
-#include <span>
 
 namespace lanewise::v3d {
 
@@ -152,8 +151,15 @@ class Allocator {
     return *cache[n];
   }
 
-  [[nodiscard]] std::span<const Order> orders() const {
-    return o_.reorder ? std::span<const Order>(all_orders) : std::span<const Order>(all_orders, 1);
+  [[nodiscard]] std::vector<Order> orders() const {
+    std::vector<Order> r;
+    for (const Order o : all_orders) {
+      const bool of_bundles = o == Order::bundles_late || o == Order::bundles_depth || o == Order::forward;
+      if (o == Order::given || (o_.reorder && (o_.bundles || !of_bundles))) {
+        r.push_back(o);
+      }
+    }
+    return r;
   }
 
   std::optional<Allocation> without_spills(unsigned threads) {
@@ -337,7 +343,7 @@ constexpr Feature features[] = {
     {"arithmetic-remat", [](AllocateOptions& o) { o.spill.remat_arithmetic = false; }},
     {"coalesce", [](AllocateOptions& o) { o.color.coalesce = false; }},
     {"accumulators", [](AllocateOptions& o) { o.color.accumulators = false; }},
-    {"rf0", [](AllocateOptions& o) { o.color.prefer_implicit = false; }},
+    {"bundles", [](AllocateOptions& o) { o.bundles = false; }},
     {"reorder", [](AllocateOptions& o) { o.reorder = false; }},
     {"batch", [](AllocateOptions& o) { o.spill.batch = false; }},
     {"share-slots", [](AllocateOptions& o) { o.spill.share_slots = false; }},

@@ -12,10 +12,10 @@ struct AllocateOptions {
   SpillOptions spill;
   ColorOptions color;
   bool reorder = true;
+  bool bundles = true; ///< orders of bundles, not only of instructions
 };
 
-/// Switches off a feature by name, for measurements: remat, arithmetic-remat, coalesce, accumulators, rf0,
-/// reorder, batch, share-slots, stored-bias. False if there is none of that name.
+/// Switches off a feature by name (feature_names()), for measurements. False if there is none of that name.
 [[nodiscard]] bool switch_off(AllocateOptions& o, std::string_view feature);
 [[nodiscard]] std::string feature_names();
 

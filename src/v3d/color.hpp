@@ -11,9 +11,8 @@ namespace lanewise::v3d {
 struct ColorOptions {
   unsigned registers = 64; ///< of the register file: 64 at 2 threads, 32 at 4
   bool coalesce = true;
-  bool accumulators = true;    ///< 4.2: r0..r4 for short ranges, r5 for uniforms
-  bool prefer_implicit = true; ///< 7.1: rf0 for uniforms, which then need no address
-  unsigned short_range = 20;   ///< 4.2: ranges up to this many instructions take an accumulator first
+  bool accumulators = true; ///< 4.2: r0..r4 for short ranges, r5 for uniforms
+  unsigned short_range = 20; ///< 4.2: ranges up to this many instructions take an accumulator first
 };
 
 struct ColorResult {

@@ -10,7 +10,7 @@ struct Compiled {
   Allocation allocation;
   QpuProgram code;
   Figures figures;
-  double milliseconds = 0; ///< from text to words
+  double milliseconds = 0; ///< of one processor, from text to words
 };
 
 /// Reads, allocates and schedules. Errors name the shader.

@@ -33,21 +33,25 @@ class Builder {
     if (relaxed.coefficient) {
       ignored_.push_back(names_.of(implicit_reg(gpu)));
     }
-    const std::size_t n = names_.count() + resource_count;
-    writer_.assign(n, no_index);
-    readers_.resize(n);
     graph_.succs.resize(insts.size());
     graph_.pred_count.resize(insts.size());
   }
 
   DependenceGraph run() {
-    for (std::uint32_t n = 0; n < insts_.size(); ++n) {
-      accesses_.clear();
-      collect(insts_[n]);
-      if (!ignored_.empty()) {
-        std::erase_if(accesses_,
-                      [&](const Access& a) { return std::ranges::find(ignored_, a.name) != ignored_.end(); });
+    // The block's own numbering of what it touches: a block costs what it is long, not what the program has
+    // names.
+    for (const Inst& i : insts_) {
+      collect_all(i);
+      for (const Access& a : accesses_) {
+        touched_.push_back(a.name);
       }
+    }
+    std::ranges::sort(touched_);
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    writer_.assign(touched_.size(), no_index);
+    readers_.resize(touched_.size());
+    for (std::uint32_t n = 0; n < insts_.size(); ++n) {
+      collect_all(insts_[n]);
       // Reads first: an instruction's own write does not order its reads.
       for (const Access& a : accesses_) {
         if (!a.writes) {
@@ -69,6 +73,19 @@ class Builder {
   }
 
  private:
+  [[nodiscard]] std::size_t slot(std::uint32_t name) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(touched_, name) - touched_.begin());
+  }
+
+  void collect_all(const Inst& i) {
+    accesses_.clear();
+    collect(i);
+    if (!ignored_.empty()) {
+      std::erase_if(accesses_,
+                    [&](const Access& a) { return std::ranges::find(ignored_, a.name) != ignored_.end(); });
+    }
+  }
+
   void collect(const Inst& i) {
     for_uses(names_, i, [&](std::uint32_t u) { accesses_.push_back({u, false}); });
     for (const Definition& d : definitions(gpu_, names_, i)) {
@@ -156,13 +173,14 @@ class Builder {
     if (!stores_commute_ || name != names_.count() + vpm || has(insts_[n].alu.op, vpm_wait)) {
       return false;
     }
-    for (const std::uint32_t m : writes ? readers_[name] : stores_) {
+    const std::size_t at = slot(name);
+    for (const std::uint32_t m : writes ? readers_[at] : stores_) {
       add(m, n, Dependence::output, 1, 1);
     }
-    if (writer_[name] != no_index) {
-      add(writer_[name], n, Dependence::output, 1, 1);
+    if (writer_[at] != no_index) {
+      add(writer_[at], n, Dependence::output, 1, 1);
     }
-    (writes ? stores_ : readers_[name]).push_back(n);
+    (writes ? stores_ : readers_[at]).push_back(n);
     return true;
   }
 
@@ -170,12 +188,13 @@ class Builder {
     if (commuting(n, name, false)) {
       return;
     }
-    if (writer_[name] != no_index) {
-      const std::uint32_t w = writer_[name];
+    const std::size_t at = slot(name);
+    if (writer_[at] != no_index) {
+      const std::uint32_t w = writer_[at];
       const std::uint8_t least = is_coefficient(w, name) ? 2 : 1;
       add(w, n, Dependence::result, std::max(least, latency(insts_[w], insts_[n])), least);
     }
-    readers_[name].push_back(n);
+    readers_[at].push_back(n);
   }
 
   void write(std::uint32_t n, std::uint32_t name) {
@@ -188,12 +207,13 @@ class Builder {
       }
       stores_.clear();
     }
-    for (const std::uint32_t r : readers_[name]) {
+    const std::size_t at = slot(name);
+    for (const std::uint32_t r : readers_[at]) {
       add(r, n, Dependence::reuse, 0, 0);
     }
-    readers_[name].clear();
-    if (writer_[name] != no_index) {
-      const std::uint32_t w = writer_[name];
+    readers_[at].clear();
+    if (writer_[at] != no_index) {
+      const std::uint32_t w = writer_[at];
       // The parts of a TMU sequence may share words; what follows the last of them may not.
       if (is_tmu(name) && !is_tmu_write_of(insts_[w], is_tmu_trigger) && (insts_[w].sigs & sig::thrsw) == 0) {
         add(w, n, Dependence::reuse, 0, 0);
@@ -204,7 +224,7 @@ class Builder {
         add(w, n, Dependence::output, std::max(least, latency(insts_[w], insts_[n])), least);
       }
     }
-    writer_[name] = n;
+    writer_[at] = n;
   }
 
   void add(std::uint32_t from, std::uint32_t to, Dependence kind, std::uint8_t latency,
@@ -228,7 +248,7 @@ class Builder {
   Gpu gpu_;
   const std::vector<Inst>& insts_;
   Names names_;
-  std::vector<std::uint32_t> writer_;
+  std::vector<std::uint32_t> touched_, writer_;
   std::vector<std::vector<std::uint32_t>> readers_;
   std::vector<Access> accesses_;
   std::vector<std::uint32_t> ignored_, stores_;
