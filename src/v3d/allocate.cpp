@@ -72,6 +72,10 @@ unsigned least_pressure(const Program& p, const std::vector<char>& free) {
   return *std::ranges::max_element(p_at);
 }
 
+// Instructions that making a value again may take, where the alternative is a store and a fill, and
+// otherwise.
+constexpr unsigned most_remat_cost = 20, few_remat_cost = 5;
+
 class Allocator {
  public:
   Allocator(const std::vector<Program>& listings, const AllocateOptions& o) : listings_(listings), o_(o) {}
@@ -111,7 +115,21 @@ class Allocator {
     Program program; ///< with it
     unsigned registers = 0;
     SpillResult spills;
+    unsigned max_remat_cost = most_remat_cost;
   };
+
+  // What is tried in turn until something can be planned: TMU operations brought together where they overlap
+  // too much, and fewer values made again where their operands take the room that they should give.
+  struct Attempt {
+    bool compact;
+    unsigned max_remat_cost;
+  };
+  static constexpr Attempt attempts[] = {{false, most_remat_cost},
+                                         {true, most_remat_cost},
+                                         {false, few_remat_cost},
+                                         {true, few_remat_cost},
+                                         {false, 1},
+                                         {true, 1}};
 
   [[nodiscard]] unsigned file(unsigned threads) const { return threads == 4 ? 32 : 64; }
 
@@ -129,7 +147,7 @@ class Allocator {
   [[nodiscard]] SpillOptions spill_options(bool allow_spills) const {
     SpillOptions s = o_.spill;
     s.allow_spills = allow_spills;
-    s.max_remat_cost = allow_spills ? 20 : 5;
+    s.max_remat_cost = allow_spills ? most_remat_cost : few_remat_cost;
     return s;
   }
 
@@ -217,11 +235,12 @@ class Allocator {
   // The most promising orders are planned, and the cheapest plan that colours is taken.
   std::optional<Allocation> with_spills(unsigned threads) {
     std::vector<Choice> ranking = ranked(threads);
-    for (const bool compact : {false, true}) {
+    for (const Attempt& attempt : attempts) {
       std::vector<Choice> choices;
       for (const Choice& r : ranking) {
         Choice c = r;
-        c.compact = compact;
+        c.compact = attempt.compact;
+        c.max_remat_cost = attempt.max_remat_cost;
         if (plan(c, threads)) {
           choices.push_back(std::move(c));
           if (choices.size() == plans) {
@@ -285,6 +304,7 @@ class Allocator {
       return false;
     }
     SpillOptions s = spill_options(true);
+    s.max_remat_cost = c.max_remat_cost;
     s.registers = c.registers;
     c.spills = plan_spills(c.program, s);
     if (!c.spills.fits) {
