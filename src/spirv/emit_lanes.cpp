@@ -14,21 +14,11 @@ constexpr uint32_t acquire_release = 0x8, uniform_memory = 0x40, subgroup_memory
 
 void write_input(Emitter& e, Value v) {
   const auto which = static_cast<Input>(e.f[v].imm);
-  switch (which) {
-  case Input::workgroup_id_x:
-  case Input::workgroup_id_y:
-  case Input::workgroup_id_z: {
-    const Id all = e.load_builtin(e.code, spv::BuiltIn::WorkgroupId, e.types.tuple(Type::i32, 3));
-    return e.make(v, spv::Op::OpCompositeExtract,
-                  {all, static_cast<uint32_t>(which) - static_cast<uint32_t>(Input::workgroup_id_x)});
-  }
-  case Input::kernarg_ptr: return e.bind(v, e.load_push(e.code, offsetof(DispatchBlock, kernarg_ptr)));
-  case Input::dispatch_ptr: return e.bind(v, e.load_push(e.code, offsetof(DispatchBlock, dispatch_ptr)));
-  case Input::queue_ptr: return e.bind(v, e.load_push(e.code, offsetof(DispatchBlock, queue_ptr)));
-  case Input::dispatch_id: return e.bind(v, e.load_push(e.code, offsetof(DispatchBlock, dispatch_id)));
-  case Input::image_base: return e.bind(v, e.load_push(e.code, offsetof(DispatchBlock, image_base)));
-  default: e.refuse(v, "wave-level input", "lower waves first");
-  }
+  if (const auto offset = push_offset(which)) return e.bind(v, e.load_push(e.code, *offset));
+  if (which > Input::workgroup_id_z) return e.refuse(v, "wave-level input", "lower waves first");
+  const Id all = e.load_builtin(e.code, spv::BuiltIn::WorkgroupId, e.types.tuple(Type::i32, 3));
+  e.make(v, spv::Op::OpCompositeExtract,
+         {all, static_cast<uint32_t>(which) - static_cast<uint32_t>(Input::workgroup_id_x)});
 }
 
 // -- the host subgroup

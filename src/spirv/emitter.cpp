@@ -1,5 +1,6 @@
 #include "spirv/emitter.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -81,25 +82,50 @@ Id Emitter::load_builtin(Code& c, spv::BuiltIn b, Id type) {
   return c.op(spv::Op::OpLoad, type, {variable});
 }
 
+/// Members of the DispatchBlock that the program reads: the others are not declared.
+std::vector<uint32_t> Emitter::used_push_offsets() const {
+  using ir::Input;
+  std::vector<uint32_t> used;
+  const auto use = [&](uint32_t offset) {
+    if (std::ranges::find(used, offset) == used.end()) used.push_back(offset);
+  };
+  for (const auto& block : f.blocks)
+    for (const ir::Value v : block.instructions) {
+      if (f[v].op == ir::Op::trap) use(offsetof(DispatchBlock, status_ptr));
+      if (f[v].op == ir::Op::input)
+        if (const auto offset = push_offset(static_cast<Input>(f[v].imm))) use(*offset);
+    }
+  std::ranges::sort(used);
+  return used;
+}
+
 Expr Emitter::load_push(Code& c, uint32_t byte_offset) {
-  constexpr std::array<uint32_t, 9> offsets{0, 8, 16, 24, 32, 40, 48, 52, 56};
-  const Id u64 = types[Type::i64], u32 = types[Type::i32];
+  const Id u64 = types[Type::i64];
   if (push_ == 0) {
-    const std::array<Id, 9> members{u64, u64, u64, u64, u64, u64, u32, u32, u32};
-    const Id block = module.new_struct(members);
+    push_members_ = used_push_offsets();
+    const Id block = module.new_struct(std::vector<Id>(push_members_.size(), u64));
     module.decorate(block, spv::Decoration::Block);
-    for (uint32_t i = 0; i < offsets.size(); ++i)
-      module.decorate_member(block, i, spv::Decoration::Offset, {offsets[i]});
+    for (uint32_t i = 0; i < push_members_.size(); ++i)
+      module.decorate_member(block, i, spv::Decoration::Offset, {push_members_[i]});
     push_ = module.variable(module.type_pointer(spv::StorageClass::PushConstant, block),
                             spv::StorageClass::PushConstant);
   }
-  uint32_t member = 0;
-  while (offsets[member] != byte_offset) ++member;
-  const Type t = member < 6 ? Type::i64 : Type::i32;
-  const Id pointer =
-      c.op(spv::Op::OpAccessChain, module.type_pointer(spv::StorageClass::PushConstant, types[t]),
-           {push_, module.u32(member)});
-  return c.expr(c.op(spv::Op::OpLoad, types[t], {pointer}), t);
+  const auto member = std::ranges::find(push_members_, byte_offset) - push_members_.begin();
+  const Id pointer = c.op(spv::Op::OpAccessChain, module.type_pointer(spv::StorageClass::PushConstant, u64),
+                          {push_, module.u32(static_cast<uint32_t>(member))});
+  return c.expr(c.op(spv::Op::OpLoad, u64, {pointer}), Type::i64);
+}
+
+std::optional<uint32_t> push_offset(ir::Input which) {
+  using ir::Input;
+  switch (which) {
+  case Input::kernarg_ptr: return offsetof(DispatchBlock, kernarg_ptr);
+  case Input::dispatch_ptr: return offsetof(DispatchBlock, dispatch_ptr);
+  case Input::queue_ptr: return offsetof(DispatchBlock, queue_ptr);
+  case Input::dispatch_id: return offsetof(DispatchBlock, dispatch_id);
+  case Input::image_base: return offsetof(DispatchBlock, image_base);
+  default: return {};
+  }
 }
 
 uint32_t Emitter::lds_bytes() const {

@@ -61,7 +61,7 @@ class Emitter {
   [[nodiscard]] Id scope(spv::Scope s) { return module.u32(static_cast<uint32_t>(s)); }
   /// A built-in input variable, loaded.
   Id load_builtin(Code& c, spv::BuiltIn b, Id type);
-  /// A member of the DispatchBlock: u64 or u32 by its byte offset.
+  /// A 64-bit member of the DispatchBlock by its byte offset.
   Expr load_push(Code& c, uint32_t byte_offset);
   [[nodiscard]] Id lds();     ///< Workgroup variable: an array of u32, or of u64 if wide_lds()
   [[nodiscard]] Id scratch(); ///< Private variable: an array of u32
@@ -71,11 +71,13 @@ class Emitter {
   [[nodiscard]] bool wide_lds() const { return wide_lds_; }
 
  private:
+  [[nodiscard]] std::vector<uint32_t> used_push_offsets() const;
   [[nodiscard]] bool is_wide_lds_atomic(ir::Value v) const;
   [[nodiscard]] Id memory_variable(Id type, spv::StorageClass c);
   std::vector<Id> ids_; ///< 0 = not asked for yet
   std::vector<bool> written_;
   std::unordered_map<uint32_t, Id> builtins_;
+  std::vector<uint32_t> push_members_; ///< byte offsets
   Id push_ = 0, lds_ = 0, scratch_ = 0;
   bool wide_lds_ = false;
 };
@@ -90,6 +92,9 @@ void add_convert_handlers(HandlerTable& t);
 void add_memory_handlers(HandlerTable& t);
 void add_atomic_handlers(HandlerTable& t);
 void add_lane_handlers(HandlerTable& t);
+
+/// Where the DispatchBlock holds an input; none for inputs from elsewhere.
+[[nodiscard]] std::optional<uint32_t> push_offset(ir::Input which);
 
 [[nodiscard]] constexpr size_t index_of(ir::Op op) { return static_cast<size_t>(op); }
 
