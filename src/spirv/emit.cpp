@@ -44,7 +44,7 @@ void write_main(Emitter& e, const cfg::Structured& s) {
   // Variables stand behind the first label.
   c.words.insert(c.words.begin() + static_cast<std::ptrdiff_t>(head) + 2, e.variables.begin(),
                  e.variables.end());
-  e.module.function(c.words);
+  e.module.function(std::move(c.words));
 }
 
 } // namespace

@@ -22,7 +22,7 @@ Id Helpers::get(Key key, const char* name, Id result, std::span<const ir::Type> 
   else
     code.effect(spv::Op::OpReturn, {});
   code.effect(spv::Op::OpFunctionEnd, {});
-  types_.module.function(code.words);
+  types_.module.function(std::move(code.words));
   if (debug_names) types_.module.name(function, name);
   return function;
 }

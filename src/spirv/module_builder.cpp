@@ -1,5 +1,7 @@
 #include "spirv/module_builder.hpp"
 
+#include "spirv/inline_calls.hpp"
+
 #include <algorithm>
 
 namespace lanewise::spirv {
@@ -20,6 +22,17 @@ std::vector<uint32_t> joined(std::initializer_list<uint32_t> head, std::span<con
 
 bool has_result_type(spv::Op op) {
   return op >= spv::Op::OpConstantTrue && op <= spv::Op::OpConstantNull ? true : op == spv::Op::OpUndef;
+}
+
+/// Takes the instructions of a section out for which `is_void(op, instruction)`.
+template <class F>
+void filter(std::vector<uint32_t>& section, F&& is_void) {
+  std::vector<uint32_t> rest;
+  rest.reserve(section.size());
+  for_each_instruction(section, [&](spv::Op op, std::span<const uint32_t> w) {
+    if (!is_void(op, w)) rest.insert(rest.end(), w.begin(), w.end());
+  });
+  section = std::move(rest);
 }
 
 } // namespace
@@ -147,9 +160,24 @@ void ModuleBuilder::write_no_contraction(std::vector<uint32_t>& out) {
   }
 }
 
+/// Helpers that are shorter in place of their calls go, with their names and types.
+void ModuleBuilder::shorten_functions() {
+  const std::unordered_set<Id> exact(exact_.begin(), exact_.end());
+  const auto dropped = inline_short_calls(functions_, entry_, exact, [this] { return new_id(); });
+  if (dropped.empty()) return;
+  std::unordered_set<Id> types;
+  for (const auto& words : functions_) types.insert(words[4]);
+  filter(names_, [&](spv::Op, auto w) { return dropped.contains(w[1]); });
+  filter(globals_,
+         [&](spv::Op op, auto w) { return op == spv::Op::OpTypeFunction && !types.contains(w[1]); });
+}
+
 std::vector<uint32_t> ModuleBuilder::finish() {
+  shorten_functions();
+  size_t code = 0;
+  for (const auto& words : functions_) code += words.size();
   std::vector<uint32_t> out{spv::MagicNumber, kVersion16, 0, 0, 0};
-  out.reserve(functions_.size() + globals_.size() + decorations_.size() + exact_.size() + 256);
+  out.reserve(code + globals_.size() + decorations_.size() + exact_.size() + 256);
   std::ranges::sort(capabilities_);
   for (const auto c : capabilities_) append(out, spv::Op::OpCapability, {static_cast<uint32_t>(c)});
   for (const auto& e : extensions_) append_instruction(out, spv::Op::OpExtension, e);
@@ -165,8 +193,8 @@ std::vector<uint32_t> ModuleBuilder::finish() {
   for (const auto* section : {&modes_, &names_, &decorations_})
     out.insert(out.end(), section->begin(), section->end());
   write_no_contraction(out);
-  for (const auto* section : {&globals_, &functions_})
-    out.insert(out.end(), section->begin(), section->end());
+  out.insert(out.end(), globals_.begin(), globals_.end());
+  for (const auto& words : functions_) out.insert(out.end(), words.begin(), words.end());
   out[3] = bound_;
   return out;
 }

@@ -73,9 +73,7 @@ class ModuleBuilder {
   [[nodiscard]] Id variable(Id pointer_type, spv::StorageClass c, Id initializer = 0);
 
   /// Adds a whole function, OpFunction to OpFunctionEnd.
-  void function(std::span<const uint32_t> words) {
-    functions_.insert(functions_.end(), words.begin(), words.end());
-  }
+  void function(std::vector<uint32_t> words) { functions_.push_back(std::move(words)); }
 
   /// The module. Call it once, at the end.
   [[nodiscard]] std::vector<uint32_t> finish();
@@ -93,11 +91,13 @@ class ModuleBuilder {
     return unique(op, result_type, std::span<const uint32_t>(operands.begin(), operands.size()));
   }
   void write_no_contraction(std::vector<uint32_t>& out);
+  void shorten_functions();
 
   Id bound_ = 1, glsl_ = 0, entry_ = 0;
   std::vector<spv::Capability> capabilities_;
   std::vector<std::vector<uint32_t>> extensions_;
-  std::vector<uint32_t> modes_, names_, decorations_, globals_, functions_, interface_, exact_;
+  std::vector<uint32_t> modes_, names_, decorations_, globals_, interface_, exact_;
+  std::vector<std::vector<uint32_t>> functions_;
   std::vector<uint32_t> key_;
   std::unordered_map<std::vector<uint32_t>, Id, KeyHash> unique_;
 };
