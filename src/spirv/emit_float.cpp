@@ -72,6 +72,14 @@ void write_arithmetic(Emitter& e, Value v) {
   e.module.no_contraction(e.id(v));
 }
 
+void write_add(Emitter& e, Value v) {
+  const auto negated = e.patterns.negated_operand(v);
+  if (!negated) return write_arithmetic<spv::Op::OpFAdd, add>(e, v);
+  const Value subtrahend = e.f.operand(e.f.operand(v, *negated), 0);
+  e.make(v, spv::Op::OpFSub, {e.operand_id(v, 1 - *negated), e.id(subtrahend)});
+  e.module.no_contraction(e.id(v));
+}
+
 void write_fma(Emitter& e, Value v) {
   if (!plain(control(e, v)) || !has_fused(e.options, e.f[v].type))
     return write_float_call(e, v, multiply_add);
@@ -248,7 +256,7 @@ void write_absolute(Emitter& e, Value v) { e.make_glsl(v, GLSLstd450FAbs, {e.ope
 } // namespace
 
 void add_float_handlers(HandlerTable& t) {
-  t[index_of(Op::fadd)] = write_arithmetic<spv::Op::OpFAdd, add>;
+  t[index_of(Op::fadd)] = write_add;
   t[index_of(Op::fmul)] = write_arithmetic<spv::Op::OpFMul, multiply>;
   t[index_of(Op::ffma)] = write_fma;
   t[index_of(Op::fdiv_fmas)] = float_call<divide_fmas>;

@@ -106,6 +106,13 @@ Expr pack64(Code& c, std::span<const Expr> x, Type) {
   return c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
 }
 
+void write_pack64(Emitter& e, Value v) {
+  if (const Value pair = e.patterns.loaded_pair(v))
+    e.make(v, spv::Op::OpBitcast, {e.id(pair)});
+  else
+    write_call<pack64>(e, v);
+}
+
 Expr hi32(Code&, std::span<const Expr> x, Type) { return resize(x[0] >> 32, Type::i32); }
 
 void write_lo32(Emitter& e, Value v) { e.make(v, spv::Op::OpUConvert, {e.operand_id(v, 0)}); }
@@ -194,7 +201,7 @@ void add_integer_handlers(HandlerTable& t) {
   t[index_of(Op::sext)] = write_extend;
   t[index_of(Op::trunc)] = write_trunc;
   t[index_of(Op::extract)] = write_extract;
-  t[index_of(Op::pack64)] = write_call<pack64>;
+  t[index_of(Op::pack64)] = write_pack64;
   t[index_of(Op::lo32)] = write_lo32;
   t[index_of(Op::hi32)] = write_call<hi32>;
   t[index_of(Op::mul_hi_u)] = write_call<mul_hi_u>;

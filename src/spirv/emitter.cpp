@@ -163,6 +163,7 @@ void Emitter::write(ir::Value v) {
       add(t);
     return t;
   }();
+  if (patterns.absorbed(v)) return;
   if (const Handler h = table[index_of(f[v].op)])
     h(*this, v);
   else

@@ -6,6 +6,7 @@
 
 #include "spirv/emit.hpp"
 #include "spirv/helpers.hpp"
+#include "spirv/patterns.hpp"
 
 namespace lanewise::spirv {
 
@@ -18,6 +19,7 @@ class Emitter {
 
   const ir::Function& f;
   const EmitOptions& options;
+  Patterns patterns{f};
   ModuleBuilder module;
   Types types{module};
   Helpers helpers{types};

@@ -79,7 +79,7 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const Type type = has_value ? inst.type : e.f[data[0]].type;
   const unsigned components = has_value ? inst.components : static_cast<unsigned>(data.size());
   // A 64-bit address that was put together just now goes in as its halves.
-  const bool halves = e.f[operands[0]].op == ir::Op::pack64;
+  const bool halves = e.patterns.address_in_halves(v);
 
   std::vector<Type> types;
   std::vector<Id> arguments;

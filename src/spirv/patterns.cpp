@@ -1,0 +1,61 @@
+#include "spirv/patterns.hpp"
+
+namespace lanewise::spirv {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+bool is_memory(const ir::Function& f, Value v) {
+  const OpKind kind = ir::info(f[v].op).kind;
+  return kind == OpKind::load || kind == OpKind::store || kind == OpKind::atomic;
+}
+
+} // namespace
+
+Patterns::Patterns(const ir::Function& f)
+    : f_(f), home_(f.value_count(), UINT32_MAX), absorbed_(f.value_count()) {
+  std::vector<uint32_t> uses(f.value_count()), absorbing(f.value_count());
+  for (uint32_t b = 0; b < f.blocks.size(); ++b)
+    for (const Value v : f.blocks[b].instructions) home_[v.index] = b;
+  const auto absorb = [&](Value user, Value v) { absorbing[v.index] += together(user, v); };
+  for (const auto& block : f.blocks)
+    for (const Value v : block.instructions) {
+      for (const Value o : f.operands(v)) ++uses[o.index];
+      if (const auto k = negated_operand(v)) absorb(v, f.operand(v, *k));
+      if (loaded_pair(v))
+        for (const Value half : f.operands(v)) absorb(v, half);
+      if (is_memory(f, v) && address_in_halves(v)) absorb(v, f.operand(v, 0));
+    }
+  for (uint32_t v = 1; v < f.value_count(); ++v) absorbed_[v] = uses[v] != 0 && uses[v] == absorbing[v];
+}
+
+std::optional<unsigned> Patterns::negated_operand(Value fadd) const {
+  const ir::Inst& inst = f_[fadd];
+  const auto control = ir::FloatControl::unpack(inst.imm);
+  if (inst.op != Op::fadd || control.round != 0 || control.flush_in || control.flush_out) return {};
+  for (const unsigned k : {1u, 0u}) {
+    const Value o = f_.operand(fadd, k);
+    if (f_[o].op == Op::fneg && together(fadd, o)) return k;
+  }
+  return {};
+}
+
+Value Patterns::loaded_pair(Value pack64) const {
+  if (f_[pack64].op != Op::pack64) return {};
+  const Value lo = f_.operand(pack64, 0), hi = f_.operand(pack64, 1);
+  if (f_[lo].op != Op::extract || f_[hi].op != Op::extract || f_[lo].imm != 0 || f_[hi].imm != 1) return {};
+  const Value tuple = f_.operand(lo, 0);
+  const bool pair = f_[tuple].components == 2 && f_[tuple].type == Type::i32;
+  return pair && tuple == f_.operand(hi, 0) && together(pack64, lo) && together(pack64, hi) ? tuple : Value{};
+}
+
+bool Patterns::address_in_halves(Value memory_operation) const {
+  const Value address = f_.operand(memory_operation, 0);
+  return f_[address].op == Op::pack64 && !loaded_pair(address);
+}
+
+} // namespace lanewise::spirv

@@ -1,0 +1,39 @@
+// Pairs of IR operations that are one SPIR-V instruction:
+//
+//   fadd(a, fneg(b))                         OpFSub a b
+//   pack64(extract.0(t), extract.1(t))       OpBitcast ulong t          t: two dwords that were loaded
+//   together load/store/atomic at pack64(lo, hi)      the helper takes the halves
+//
+// An operation whose every user takes it in like that is not written at all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/ir.hpp"
+
+namespace lanewise::spirv {
+
+class Patterns {
+ public:
+  /// Growth: linear in values and operands.
+  explicit Patterns(const ir::Function& f);
+
+  /// Written inside its users only.
+  [[nodiscard]] bool absorbed(ir::Value v) const { return absorbed_[v.index]; }
+  /// Operand of an fadd that is the negation of what is subtracted.
+  [[nodiscard]] std::optional<unsigned> negated_operand(ir::Value fadd) const;
+  /// The two dwords that a pack64 is all of, or the null value.
+  [[nodiscard]] ir::Value loaded_pair(ir::Value pack64) const;
+  /// The address of a memory operation goes into its helper as two halves.
+  [[nodiscard]] bool address_in_halves(ir::Value memory_operation) const;
+
+ private:
+  [[nodiscard]] bool together(ir::Value a, ir::Value b) const { return home_[a.index] == home_[b.index]; }
+
+  const ir::Function& f_;
+  std::vector<uint32_t> home_; ///< block of each value
+  std::vector<bool> absorbed_;
+};
+
+} // namespace lanewise::spirv
