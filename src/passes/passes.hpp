@@ -32,6 +32,9 @@ bool scratch_values(ir::Function& f);
 /// such VGPRs are spilled themselves.
 bool lane_spills(ir::Function& f);
 
+/// Removes the waits that keep no two accesses of different lanes apart.
+bool wave_fences(ir::Function& f);
+
 /// Removes what nothing visible depends on.
 bool dead_code(ir::Function& f);
 

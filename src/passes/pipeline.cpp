@@ -50,6 +50,7 @@ constexpr std::array kPasses{
     Pass{"resolve_flat", always<resolve_flat>},
     Pass{"scratch_values", always<scratch_values>},
     Pass{"lane_spills", always<lane_spills>},
+    Pass{"wave_fences", always<wave_fences>},
     Pass{"mask_phis", always<mask_phis>},
     Pass{"dead_code", always<dead_code>},
     Pass{"exec_select", drop_selects},

@@ -108,6 +108,7 @@ class Lowering {
   }
   /// A result that is one for the wave: on a single invocation any value is, which the flag does not know.
   [[nodiscard]] Value one(Value v) { return out_[v].uniform ? v : b_.host_broadcast(v, b_.i32(0)); }
+  [[nodiscard]] Value access_scratch(const ir::Inst& inst, std::vector<Value> operands);
   [[nodiscard]] Value scratch_address(Value address, Space space, unsigned copy);
   [[nodiscard]] Value flat_id(unsigned copy);
   [[nodiscard]] Value local_id(unsigned dimension, unsigned copy);
@@ -232,10 +233,23 @@ void Lowering::lower_memory(Value v) {
   for (unsigned c = 0; c < (once ? 1 : copies()); ++c) {
     auto list = operands(v, c);
     if (private_memory) list[0] = scratch_address(list[0], space, c);
-    made.push_back(b_.emit(inst.op, list, inst.type, inst.imm, inst.components));
+    made.push_back(space == Space::scratch ? access_scratch(inst, list)
+                                           : b_.emit(inst.op, list, inst.type, inst.imm, inst.components));
   }
   if (inst.uniform) made.resize(1);
   set(v, made);
+}
+
+/// Addresses are kept inside the invocation's own scratch, so a lane that is off may read it: no branch is needed.
+Value Lowering::access_scratch(const ir::Inst& inst, std::vector<Value> operands) {
+  const Value active = operands[1], yes = b_.u1(true);
+  const auto as_it_is = [&] { return b_.emit(inst.op, operands, inst.type, inst.imm, inst.components); };
+  if (active == yes || active == b_.u1(false)) return as_it_is();
+  if (inst.op == Op::load && inst.components == 1) {
+    operands[1] = yes;
+    return b_.select(active, as_it_is(), b_.constant(inst.type, 0));
+  }
+  return as_it_is();
 }
 
 /// Each copy has its own piece of the invocation's scratch.
