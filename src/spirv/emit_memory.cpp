@@ -61,8 +61,28 @@ Id store_global(const AccessSite& s) {
 // -- LDS and scratch: arrays of 32-bit words
 // -----------------------------------------------------------------------
 
+/// 32 bits at any byte.
+Expr load_anywhere(const AccessSite& s, Expr byte) {
+  const Expr low = load_word(s, byte >> 2, 0), high = load_word(s, (byte + 3) >> 2, 0);
+  const Expr both = resize(low, Type::i64) | resize(high, Type::i64) << 32;
+  return resize(both >> resize((byte & 3) << 3, Type::i64), Type::i32);
+}
+
+Expr load_unaligned(const AccessSite& s, uint32_t at) {
+  const Expr low = load_anywhere(s, s.address + at);
+  if (s.access.bytes == 4) return bitcast(low, s.type);
+  if (s.access.bytes == 8) {
+    const Expr high = load_anywhere(s, s.address + (at + 4));
+    return bitcast(resize(low, Type::i64) | resize(high, Type::i64) << 32, s.type);
+  }
+  const Expr up = low << 16;
+  const Expr value = s.access.sign_extend ? ashr(up, same(up, 16)) : up >> 16;
+  return bitcast(resize(value, integer_like(s.type)), s.type);
+}
+
 /// One component, `at` bytes behind the address.
 Expr load_component(const AccessSite& s, uint32_t at) {
+  if (s.unaligned) return load_unaligned(s, at);
   const Expr index = s.address >> 2;
   const unsigned width = s.access.bytes * 8u;
   if (width == 64) {
@@ -103,8 +123,9 @@ void store_part(const AccessSite& s, Id pointer, Type unit, Expr value, Expr shi
   c.effect(spv::Op::OpStore, {pointer, ((old & keep) | placed).id});
 }
 
-void store_narrow(const AccessSite& s, Expr data, Expr byte) {
-  const uint64_t ones = (uint64_t{1} << (s.access.bytes * 8u)) - 1;
+/// The low `bytes` bytes of the data, which lie in one word.
+void store_narrow(const AccessSite& s, Expr data, Expr byte, unsigned bytes) {
+  const uint64_t ones = (uint64_t{1} << (bytes * 8)) - 1;
   if (is_wide(s))
     return store_part(s, wide_lds_pointer(s.e, s.c, byte), Type::i64, data, (byte & 7) << 3, ones);
   store_part(s, word_pointer(s.e, s.c, s.space, byte >> 2), Type::i32, data, (byte & 3) << 3, ones);
@@ -115,13 +136,16 @@ Id store_words(const AccessSite& s) {
   for (unsigned i = 0; i < s.components; ++i) {
     const uint32_t at = i * s.access.bytes;
     const Expr data = bitcast(s.data[i], integer_like(s.data[i].type));
-    if (s.access.bytes == 8) {
+    if (s.unaligned) {
+      for (unsigned k = 0; k < s.access.bytes; ++k)
+        store_narrow(s, k == 0 ? data : data >> (8 * k), s.address + (at + k), 1);
+    } else if (s.access.bytes == 8) {
       store_word(s, index, at / 4, resize(data, Type::i32));
       store_word(s, index, at / 4 + 1, resize(data >> 32, Type::i32));
     } else if (s.access.bytes == 4) {
       store_word(s, index, at / 4, resize(data, Type::i32));
     } else {
-      store_narrow(s, data, at == 0 ? s.address : s.address + at);
+      store_narrow(s, data, at == 0 ? s.address : s.address + at, s.access.bytes);
     }
   }
   return 0;

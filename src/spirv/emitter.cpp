@@ -1,5 +1,7 @@
 #include "spirv/emitter.hpp"
 
+#include "spirv/alignment.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -14,6 +16,11 @@ Emitter::Emitter(const ir::Function& function, const EmitOptions& o)
   helpers.debug_names = o.debug_names;
   for (const auto& block : f.blocks)
     for (const ir::Value v : block.instructions) wide_lds_ = wide_lds_ || is_wide_lds_atomic(v);
+}
+
+unsigned Emitter::low_zeros(ir::Value v) {
+  if (low_zeros_.empty()) low_zeros_ = known_low_zeros(f);
+  return low_zeros_[v.index];
 }
 
 bool Emitter::is_wide_lds_atomic(ir::Value v) const {

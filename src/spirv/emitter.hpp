@@ -71,6 +71,8 @@ class Emitter {
   /// The program has 64-bit atomics in LDS. Vulkan's Workgroup memory has one type: 32-bit accesses are then
   /// made of 64-bit ones.
   [[nodiscard]] bool wide_lds() const { return wide_lds_; }
+  /// Low bits of an address that are known to be 0, up to 3 (alignment.hpp).
+  [[nodiscard]] unsigned low_zeros(ir::Value v);
 
  private:
   [[nodiscard]] std::vector<uint32_t> used_push_offsets() const;
@@ -82,6 +84,7 @@ class Emitter {
   std::vector<uint32_t> push_members_; ///< byte offsets
   Id push_ = 0, lds_ = 0, scratch_ = 0;
   bool wide_lds_ = false;
+  std::vector<uint8_t> low_zeros_; ///< made when first asked for
 };
 
 using Handler = void (*)(Emitter&, ir::Value);

@@ -42,9 +42,19 @@ struct Frame {
   bool has_value;
   AccessBody body;
   std::span<const Expr> data;
+  bool maybe_unaligned;
 
   Id at(Code& c, Space space, Expr address) const {
-    return body({e, c, space, address, data, access, type, components});
+    const AccessSite site{e, c, space, address, data, access, type, components};
+    if (!maybe_unaligned || space == Space::global) return body(site);
+    // A component of two bytes only leaves its word when it starts at the last one.
+    const Expr in_word = address & 3, aligned = access.bytes == 2 ? in_word != 3 : in_word == 0;
+    const auto part = [&](bool unaligned) {
+      return [&, unaligned](Code& k) {
+        return body({e, k, space, address, data, access, type, components, unaligned});
+      };
+    };
+    return choose(c, aligned, result_type, has_value, part(false), part(true));
   }
 
   /// Which memory a flat address means is in its high half.
@@ -80,6 +90,9 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const unsigned components = has_value ? inst.components : static_cast<unsigned>(data.size());
   // A 64-bit address that was put together just now goes in as its halves.
   const bool halves = e.patterns.address_in_halves(v);
+  // Only LDS asks: what compilers put into scratch through pointers is aligned (docs/limits.md).
+  const bool maybe_unaligned = kind == Helper::memory && access.space == Space::lds && access.bytes > 1 &&
+                               e.low_zeros(operands[0]) < (access.bytes == 2 ? 1 : 2);
 
   std::vector<Type> types;
   std::vector<Id> arguments;
@@ -102,7 +115,7 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const uint64_t variant = (id.pack() & 0x3fff'ffff) | uint64_t{ask_active} << 30 | uint64_t{halves} << 31 |
                            static_cast<uint64_t>(type) << 32 | uint64_t{components} << 36 |
                            uint64_t{has_value} << 44 | uint64_t{access.flush_in} << 45 |
-                           uint64_t{access.flush_out} << 46;
+                           uint64_t{access.flush_out} << 46 | uint64_t{maybe_unaligned} << 47;
   const Id result_type = e.type_of(v);
   const auto whole = [&](Code& c, std::span<const Expr> x) {
     const size_t at = ask_active ? 1 : 0;
@@ -112,8 +125,15 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
           c.op(spv::Op::OpCompositeConstruct, c.types.tuple(Type::i32, 2), {x[at].id, x[at + 1].id});
       address = c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
     }
-    const Frame frame{e,           access,    type, components,
-                      result_type, has_value, body, x.subspan(at + (halves ? 2 : 1))};
+    const Frame frame{e,
+                      access,
+                      type,
+                      components,
+                      result_type,
+                      has_value,
+                      body,
+                      x.subspan(at + (halves ? 2 : 1)),
+                      maybe_unaligned};
     Id result = 0;
     if (ask_active)
       result =

@@ -17,6 +17,7 @@ struct AccessSite {
   ir::MemoryAccess access;
   ir::Type type; ///< of the result's components, or of the data
   unsigned components;
+  bool unaligned = false; ///< a component may reach over the end of its word of LDS or scratch
 };
 using AccessBody = Id (*)(const AccessSite&);
 

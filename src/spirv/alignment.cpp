@@ -1,0 +1,81 @@
+#include "spirv/alignment.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::spirv {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr uint8_t most = 3;
+
+class Rules {
+ public:
+  Rules(const ir::Function& f, const std::vector<uint8_t>& known) : f_(f), known_(known) {}
+
+  [[nodiscard]] uint8_t operator()(Value v) const {
+    const ir::Inst& inst = f_[v];
+    switch (inst.op) {
+    case Op::constant: return static_cast<uint8_t>(std::min<int>(most, std::countr_zero(inst.imm)));
+    case Op::phi: return least_of(v, 0);
+    case Op::add:
+    case Op::sub:
+    case Op::or_:
+    case Op::xor_:
+    case Op::umin:
+    case Op::umax: return least_of(v, 0);
+    case Op::select: return least_of(v, 1);
+    case Op::and_: return std::max(operand(v, 0), operand(v, 1));
+    case Op::mul: return static_cast<uint8_t>(std::min<int>(most, operand(v, 0) + operand(v, 1)));
+    case Op::shl: return shifted(v);
+    case Op::zext:
+    case Op::sext:
+    case Op::trunc:
+    case Op::lo32:
+    case Op::pack64:
+    case Op::read_first:
+    case Op::read_lane:
+    case Op::permute:
+    case Op::dpp:
+    case Op::host_shuffle:
+    case Op::host_broadcast: return ir::is_float(f_[f_.operand(v, 0)].type) ? uint8_t{0} : operand(v, 0);
+    default: return 0;
+    }
+  }
+
+ private:
+  [[nodiscard]] uint8_t operand(Value v, unsigned i) const { return known_[f_.operand(v, i).index]; }
+  [[nodiscard]] uint8_t least_of(Value v, unsigned first) const {
+    uint8_t least = most;
+    for (unsigned i = first; i < f_[v].operand_count; ++i) least = std::min(least, operand(v, i));
+    return least;
+  }
+  [[nodiscard]] uint8_t shifted(Value v) const {
+    const Value count = f_.operand(v, 1);
+    const uint64_t by = f_.is_constant(count) ? f_[count].imm % ir::bit_width(f_[v].type) : 0;
+    return static_cast<uint8_t>(std::min<uint64_t>(most, operand(v, 0) + by));
+  }
+
+  const ir::Function& f_;
+  const std::vector<uint8_t>& known_;
+};
+
+} // namespace
+
+std::vector<uint8_t> known_low_zeros(const ir::Function& f) {
+  std::vector<uint8_t> known(f.value_count(), most);
+  const Rules rules(f, known);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t i = 0; i < known.size(); ++i) {
+      const uint8_t now = std::min(known[i], rules({i}));
+      changed |= now != known[i];
+      known[i] = now;
+    }
+  }
+  return known;
+}
+
+} // namespace lanewise::spirv

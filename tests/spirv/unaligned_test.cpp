@@ -1,0 +1,143 @@
+// LDS at any byte: guests may (packed structures), while SPIR-V has it as an array of words.
+#include <cstring>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "ir/builder.hpp"
+#include "ir/interpreter.hpp"
+#include "spirv/alignment.hpp"
+#include "support.hpp"
+
+namespace lanewise::spirv {
+namespace {
+
+using ir::Builder;
+using ir::Function;
+using ir::Input;
+using ir::MemoryAccess;
+using ir::Space;
+using ir::Type;
+using ir::Value;
+
+constexpr unsigned lanes = 32, room = 64, shown = 12; ///< bytes of a lane; words of a lane's output
+constexpr uint64_t base = 0x10000;
+
+struct Access {
+  Space space;
+  uint8_t bytes, components;
+  bool sign_extend = false;
+  [[nodiscard]] std::string name() const {
+    return fmt::format("{} {} x {}{}", space == Space::lds ? "LDS" : "scratch", components, bytes,
+                       sign_extend ? " signed" : "");
+  }
+};
+
+/// In each lane: fills its room, stores at one byte, loads at another; the whole room and what was loaded are
+/// written out. Input: two offsets and four words of data for a lane.
+Function program(const Access& a) {
+  Function f(lanes);
+  f.lds_bytes = a.space == Space::lds ? lanes * room : 0;
+  f.scratch_bytes = a.space == Space::scratch ? room : 0;
+  f.blocks.resize(1);
+  Builder b(f);
+  b.block = ir::Block{0};
+  const Value yes = b.u1(true), lane = b.lane_id();
+  const auto word = [&](unsigned k) {
+    const Value at = b.add(b.shl(lane, b.i32(5)), b.i32(4 * k));
+    return b.load(Type::i32, b.add(b.input(Input::kernarg_ptr), b.zext(at, Type::i64)), yes, {});
+  };
+  unsigned out = 0;
+  const auto show = [&](Value v) {
+    const Value at = b.add(b.mul(lane, b.i32(4 * shown)), b.i32(4 * out++));
+    b.store(b.add(b.input(Input::dispatch_ptr), b.zext(at, Type::i64)), yes, v, {});
+  };
+  const Value mine = a.space == Space::lds ? b.mul(lane, b.i32(room)) : b.i32(0);
+  const auto in_room = [&](uint32_t at) { return b.add(mine, b.i32(at)); };
+  const MemoryAccess whole{.space = a.space};
+  for (unsigned k = 0; k < 8; ++k) b.store(in_room(4 * k), yes, word(2 + k % 4), whole);
+  MemoryAccess m{.space = a.space, .bytes = a.bytes, .align = a.bytes, .sign_extend = false};
+  const Type type = a.bytes == 8 ? Type::i64 : Type::i32;
+  std::vector<Value> data;
+  for (unsigned k = 0; k < a.components; ++k) {
+    const Value w = b.xor_(word(2 + k), b.i32(0x5a5a5a5a));
+    data.push_back(a.bytes == 8 ? b.pack64(w, word(3)) : w);
+  }
+  b.store(b.add(mine, b.and_(word(0), b.i32(15))), yes, data, m);
+  m.sign_extend = a.sign_extend;
+  const Value loaded = b.load(type, b.add(mine, b.and_(word(1), b.i32(15))), yes, m, a.components);
+  for (unsigned k = 0; k < 8; ++k) show(b.load(Type::i32, in_room(4 * k), yes, whole));
+  for (unsigned k = 0; k < a.components; ++k) {
+    const Value v = b.extract(loaded, k);
+    show(a.bytes == 8 ? b.lo32(v) : v);
+    if (a.bytes == 8) show(b.hi32(v));
+  }
+  f.append(ir::Block{0}, ir::Op::ret, {});
+  return f;
+}
+
+TEST(Unaligned, SpirvAndInterpreterAgree) {
+  if (test::Device::get().device() == nullptr) GTEST_SKIP() << test::Device::get().reason();
+  std::mt19937 random(5);
+  constexpr Space space = Space::lds;
+  for (const Access& a :
+       {Access{space, 2, 1, true}, Access{space, 4, 1}, Access{space, 4, 3}, Access{space, 8, 1}}) {
+    SCOPED_TRACE(a.name());
+    const Function f = program(a);
+    std::vector<uint8_t> in(lanes * 32), out(lanes * shown * 4);
+    for (auto& byte : in) byte = static_cast<uint8_t>(random());
+
+    ir::FlatMemory memory(base, in.size() + out.size());
+    std::ranges::copy(in, memory.bytes.begin());
+    const ir::InterpreterDispatch d{.grid = {lanes, 1, 1},
+                                    .workgroup = {lanes, 1, 1},
+                                    .kernarg_ptr = base,
+                                    .dispatch_ptr = base + in.size()};
+    const auto ran = ir::interpret(f, d, memory);
+    ASSERT_TRUE(ran) << ran.error().to_string();
+
+    EmitOptions o{.device = test::Device::get().traits(), .zero_memory = true};
+    o.seating = {
+        .wave_size = lanes, .host_lanes = test::Device::get().subgroup_size(), .workgroup = {lanes, 1, 1}};
+    const auto module = test::build(f, o);
+    ASSERT_TRUE(test::run(module, in, out, 1));
+    for (size_t k = 0; k < out.size(); ++k)
+      ASSERT_EQ(out[k], memory.bytes[in.size() + k])
+          << "lane " << k / (4 * shown) << ", word " << k / 4 % shown << ", byte " << k % 4;
+  }
+}
+
+TEST(Unaligned, KnownLowZeros) {
+  const Function f = test::parse(R"(function "f" wave32 lds 0 scratch 0 {
+b0: @0x0
+  %1 = i32 input.local_id_x
+  %2 = i32 shl %1, i32 2
+  %3 = i32 add %2, i32 8
+  %4 = i32 add %3, i32 1
+  %5 = i32 mul %1, i32 24
+  %6 = i32 and %1, i32 0xfffffffe
+  br b1
+b1: from b0, b1
+  %7 = i32 phi i32 0, %8
+  %8 = i32 add %7, i32 4
+  %9 = u1 eq %8, i32 64
+  %10 = u1 any %9
+  cond_br %10, b2, b1
+b2: from b1
+  ret
+}
+)");
+  const auto known = known_low_zeros(f);
+  for (uint32_t i = 0; i < f.value_count(); ++i) {
+    const auto& inst = f[Value{i}];
+    const unsigned zeros = known[i];
+    if (inst.op == ir::Op::shl) EXPECT_EQ(zeros, 2u);
+    if (inst.op == ir::Op::mul) EXPECT_EQ(zeros, 3u);
+    if (inst.op == ir::Op::and_) EXPECT_EQ(zeros, 1u);
+    if (inst.op == ir::Op::phi) EXPECT_EQ(zeros, 2u);
+    if (inst.op == ir::Op::input) EXPECT_EQ(zeros, 0u);
+  }
+}
+
+} // namespace
+} // namespace lanewise::spirv
