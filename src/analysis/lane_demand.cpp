@@ -17,8 +17,9 @@ constexpr uint8_t kPatience = 24;
 
 } // namespace
 
-LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks)
-    : function_(function), masks_(masks), demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
+LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform)
+    : function_(function), masks_(masks), uniform_(uniform),
+      demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
       block_of_(function.value_count(), cfg::none), dirty_(function.value_count()) {
   if (!masks.usable()) return; // everything is demanded everywhere
   for (uint32_t b = 0; b < function.blocks.size(); ++b)
@@ -64,7 +65,9 @@ void LaneDemand::want(Value v, Formula lanes, Block use) {
   if (function_.is_constant(v) || lanes == kFalse) return;
   const uint32_t definition = block_of_[v.index];
   if (definition == cfg::none) return;
-  lanes = function_[v].uniform ? kTrue : masks_.leave_loops(lanes, use, Block{definition});
+  lanes = function_[v].uniform && uniform_ == UniformValues::one_for_the_wave
+              ? kTrue
+              : masks_.leave_loops(lanes, use, Block{definition});
   Formula joined = masks_.bounded().or_above(demand_[v.index], lanes);
   if (joined == demand_[v.index]) return;
   // A demand that goes on growing around a loop becomes a mask around it, so that growing ends.

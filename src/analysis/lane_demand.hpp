@@ -15,10 +15,15 @@
 
 namespace lanewise::analysis {
 
+/// Whether a uniform value is demanded by the whole wave or not at all, or lane by lane as any other: at
+/// invocation level every invocation has its own.
+enum class UniformValues : uint8_t { one_for_the_wave, lane_by_lane };
+
 class LaneDemand {
  public:
   /// Near-linear: blocks are visited again only when the demand of a value in them grew, inner loops first.
-  LaneDemand(const ir::Function& function, MaskAlgebra& masks);
+  LaneDemand(const ir::Function& function, MaskAlgebra& masks,
+             UniformValues uniform = UniformValues::one_for_the_wave);
 
   [[nodiscard]] Formula demand(ir::Value v) const { return demand_[v.index]; }
   /// Nobody can tell the value in any lane.
@@ -44,6 +49,7 @@ class LaneDemand {
 
   const ir::Function& function_;
   MaskAlgebra& masks_;
+  UniformValues uniform_;
   std::vector<Formula> demand_;
   std::vector<uint32_t> block_of_;
   std::vector<bool> dirty_;

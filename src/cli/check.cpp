@@ -1,5 +1,7 @@
 // lanewise check: all references against each other on one launch of each kernel.
+#include <algorithm>
 #include <iostream>
+#include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -7,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/pass_options.hpp"
+#include "cli/select_trial.hpp"
 #include "passes/pipeline.hpp"
 #include "runtime/check.hpp"
 #include "runtime/vulkan_device.hpp"
@@ -25,6 +28,7 @@ struct CheckCommand {
   uint64_t seed = 1;
   uint32_t elements = 4096;
   double seconds = 60;
+  uint32_t try_selects = 0;
 };
 
 constexpr uint32_t default_grid = 256; ///< work-items where --grid does not say
@@ -159,6 +163,61 @@ Expected<bool> prove(const CheckCommand& command) {
   return passed;
 }
 
+/// Launch i of a kernel for try_selects: other contents, sizes that cut waves, other numbers.
+Expected<runtime::Launch> varied_launch(const CheckCommand& command, const LaunchOptions& options,
+                                        const container::ShaderBinary& binary, unsigned i) {
+  std::mt19937_64 random(command.seed + i);
+  LaunchOptions one = options;
+  auto loaded = load_launch(one, default_grid);
+  if (!loaded) return std::unexpected(loaded.error());
+  runtime::Launch launch = std::move(loaded->launch);
+  const auto kernel = std::ranges::find(binary.kernels, launch.kernel->name, &container::Kernel::name);
+  launch.binary = &binary;
+  launch.kernel = &*kernel;
+  if (auto ok = generate_arguments(launch, command.elements, command.seed + 1000 * i); !ok)
+    return std::unexpected(ok.error());
+  const auto wanted = runtime::explicit_arguments(*launch.kernel);
+  for (size_t a = 0; a < launch.arguments.size() && a < wanted.size(); ++a) {
+    auto& argument = launch.arguments[a];
+    const auto type = runtime::element_type_of_source(wanted[a]->type_name);
+    if (argument.kind != runtime::Argument::Kind::value || !type || runtime::is_float(*type)) continue;
+    static constexpr std::array<uint8_t, 6> numbers{1, 3, 7, 20, 33, 100};
+    std::ranges::fill(argument.value, uint8_t{0});
+    argument.value[0] = numbers[random() % numbers.size()];
+  }
+  const uint32_t items = launch.block[0];
+  if (i % 2 == 1 && options.grid.empty()) launch.grid[0] = 1 + static_cast<uint32_t>(random() % (2 * items));
+  return launch;
+}
+
+Expected<bool> try_all(const CheckCommand& command) {
+  auto binary = load_input(command.launch.input);
+  if (!binary) return std::unexpected(binary.error());
+  std::vector<std::string> names;
+  if (!command.launch.kernel.empty()) names.push_back(command.launch.kernel);
+  auto kernels = pick_kernels(*binary, names);
+  if (!kernels) return std::unexpected(kernels.error());
+  constexpr unsigned most = 200; // selects of a kernel
+  bool passed = true;
+  for (const container::Kernel* kernel : *kernels) {
+    LaunchOptions options = command.launch;
+    options.kernel = kernel->name;
+    const auto make = [&](unsigned i) { return varied_launch(command, options, *binary, i); };
+    const auto t = try_selects(*binary, *kernel, make, command.try_selects, most);
+    if (!t) {
+      report(t.error());
+      continue;
+    }
+    passed &= t->wrong == 0;
+    std::cout << nlohmann::ordered_json{{"kernel", kernel->name}, {"selects", t->selects},
+                                        {"tried", t->tried},      {"droppable", t->droppable},
+                                        {"dropped", t->dropped},  {"wrong", t->wrong}}
+                     .dump()
+              << '\n';
+  }
+  return passed;
+}
+
 } // namespace
 
 void add_check(Command& root, int& status) {
@@ -170,6 +229,10 @@ void add_check(Command& root, int& status) {
   add_without(command, options->without);
   command.flag("--prove", options->prove,
                "run nothing; prove every select that was dropped, and all it rests on, with Z3");
+  command
+      .number("--try-selects", options->try_selects,
+              "take out one select at a time and run this many generated launches: which could go, which did")
+      .range(1, 1000);
   command.flag("--exact-nan", options->exact_nan, "NaNs must agree in every bit");
   command.number("--seed", options->seed, "seed of generated arguments, where no --arg is given")
       .show_default();
@@ -182,7 +245,9 @@ void add_check(Command& root, int& status) {
   command.flag("-q,--quiet", options->quiet, "print only what differs");
   command.flag("--json", options->json, "print one JSON object for each kernel");
   command.run(status, [options] {
-    auto passed = options->prove ? prove(*options) : check(*options);
+    auto passed = options->prove         ? prove(*options)
+                  : options->try_selects ? try_all(*options)
+                                         : check(*options);
     return !passed ? report(passed.error()) : *passed ? exit_done : exit_check_failed;
   });
 }

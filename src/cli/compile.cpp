@@ -25,7 +25,7 @@ struct CompileCommand {
   unsigned subgroup = 32;
   uint32_t dynamic_lds = 0;
   bool all = false, stats = false, json = false, validate = false, verify = false, full = false,
-       debug_names = false, explain = false;
+       debug_names = false, explain = false, reconverges = false;
 };
 
 using Record = nlohmann::ordered_json;
@@ -101,6 +101,7 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
   options.verify = command.verify;
   options.debug_names = command.debug_names;
   options.explain = command.explain;
+  if (command.reconverges) options.host.device.reconverges = options.host.device.uniform_control_flow = true;
   return options;
 }
 
@@ -235,6 +236,9 @@ void add_compile(Command& root, int& status) {
   command.flag("--verify", options->verify, "run the IR verifier after every pass");
   command.flag("--debug-names", options->debug_names, "keep names in the module");
   command.flag("--stats", options->stats, "print sizes and times");
+  command.flag(
+      "--reconverges", options->reconverges,
+      "the device has VK_KHR_shader_subgroup_uniform_control_flow: lanes may take branches of their own");
   command.flag("--explain", options->explain,
                "list every select on a mask that stays, and who reads the old value");
   command.flag("--json", options->json, "print one JSON object for each kernel");

@@ -193,6 +193,7 @@ Expected<void> Wave::access(const Code& c) {
   unsigned lanes = p_.lanes;
   if (info(c.op).kind == OpKind::load) lanes = count(c);
   for (unsigned lane = 0; lane < lanes; ++lane) {
+    if (!is_active(lane)) continue;
     if (auto ok = access_lane(c, lane); !ok) return ok;
   }
   return {};

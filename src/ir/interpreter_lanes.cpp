@@ -8,7 +8,8 @@ namespace lanewise::ir::interpreter {
 
 uint64_t Wave::ballot(Place m) const {
   uint64_t word = 0;
-  for (unsigned lane = 0; lane < p_.lanes; ++lane) word |= read(m, lane) << lane;
+  for (unsigned lane = 0; lane < p_.lanes; ++lane)
+    if (is_active(lane)) word |= read(m, lane) << lane;
   return word;
 }
 
@@ -48,7 +49,7 @@ bool Wave::lanes(const Code& c) {
     });
   case Op::read_lane:
   case Op::host_broadcast: {
-    const uint64_t v = read(c, 0, static_cast<unsigned>(read(c, 1, 0) % p_.lanes));
+    const uint64_t v = read(c, 0, static_cast<unsigned>(read(c, 1, first_active()) % p_.lanes));
     return each([&](unsigned) { return v; });
   }
   case Op::read_first: {

@@ -1,9 +1,52 @@
 #include "ir/interpreter_program.hpp"
 
+#include "cfg/loops.hpp"
+
 #include <algorithm>
+#include <numeric>
 
 namespace lanewise::ir::interpreter {
 namespace {
+
+std::vector<uint32_t> reconvergence_order(const Function& f) {
+  std::vector<cfg::Edge> edges;
+  for (uint32_t b = 0; b < f.blocks.size(); ++b)
+    for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
+      edges.emplace_back(b, f.blocks[b].successors[s].index);
+  const cfg::Graph graph(static_cast<uint32_t>(f.blocks.size()), edges);
+  const cfg::LoopForest loops =
+      cfg::find_loops(graph, cfg::reverse_post_order(graph), cfg::dominators(graph));
+  const auto depth = [&](Block b) {
+    const uint32_t loop = loops.innermost[b.index];
+    return loop == cfg::none ? 0 : loops.loops[loop].depth;
+  };
+  struct Frame {
+    Block block;
+    unsigned next;
+  };
+  std::vector<uint32_t> post;
+  std::vector<bool> seen(f.blocks.size());
+  std::vector<Frame> stack{{Block{0}, 0}};
+  seen[0] = true;
+  while (!stack.empty()) {
+    Frame& top = stack.back();
+    const BasicBlock& b = f[top.block];
+    if (top.next == b.successor_count) {
+      post.push_back(top.block.index);
+      stack.pop_back();
+      continue;
+    }
+    // The way to the shallower loop first: what is finished first comes last.
+    const unsigned first = b.successor_count == 2 && depth(b.successors[1]) < depth(b.successors[0]) ? 1 : 0;
+    const Block s = b.successors[top.next++ ^ first];
+    if (!seen[s.index]) {
+      seen[s.index] = true;
+      stack.push_back({s, 0});
+    }
+  }
+  std::ranges::reverse(post);
+  return post;
+}
 
 /// Hands out ranges of slots; those of values that are dead are used again.
 class SlotAllocator {
@@ -35,7 +78,8 @@ class Maker {
   void run() {
     find_last_uses();
     allocate_global();
-    for (uint32_t i = 0; i < f_.blocks.size(); ++i) block(i);
+    starts_.resize(f_.blocks.size());
+    for (const uint32_t i : block_order()) block(i);
     for (Edge& e : p_.edges) e.target = starts_[e.target];
     p_.slots = allocator_.end();
   }
@@ -43,7 +87,18 @@ class Maker {
  private:
   static constexpr uint32_t kNone = ~0u, kGlobal = ~0u;
 
-  [[nodiscard]] uint32_t size(Value v) const { return f_[v].components * (f_[v].uniform ? 1u : p_.lanes); }
+  [[nodiscard]] bool is_uniform(Value v) const {
+    return f_.is_constant(v) || (f_[v].uniform && !p_.divergent);
+  }
+
+  /// Of divergent functions the reverse post-order in which a way out of a loop comes behind the loop.
+  [[nodiscard]] std::vector<uint32_t> block_order() const {
+    std::vector<uint32_t> order(f_.blocks.size());
+    std::iota(order.begin(), order.end(), 0u);
+    return p_.divergent ? reconvergence_order(f_) : order;
+  }
+
+  [[nodiscard]] uint32_t size(Value v) const { return f_[v].components * (is_uniform(v) ? 1u : p_.lanes); }
 
   /// For values that live in their own block only: index of the last instruction that reads them. Else
   /// kGlobal.
@@ -86,13 +141,13 @@ class Maker {
   }
 
   [[nodiscard]] Place place(Value v) const {
-    return {slot_[v.index], static_cast<uint8_t>(f_[v].uniform ? 0 : 1)};
+    return {slot_[v.index], static_cast<uint8_t>(is_uniform(v) ? 0 : 1)};
   }
 
   void block(uint32_t index) {
     const auto& list = f_.blocks[index].instructions;
     std::vector<std::vector<Value>> dying(list.size());
-    starts_.push_back(static_cast<uint32_t>(p_.code.size()));
+    starts_[index] = static_cast<uint32_t>(p_.code.size());
     for (const Value v : list) {
       const uint32_t last = last_use_[v.index];
       if (last != kGlobal && f_[v].type != Type::none) dying[last].push_back(v);
@@ -110,7 +165,7 @@ class Maker {
     Code c{.op = inst.op,
            .type = inst.type,
            .components = inst.components,
-           .uniform = inst.uniform,
+           .uniform = is_uniform(v),
            .operand_count = inst.operand_count,
            .first_operand = static_cast<uint32_t>(p_.operands.size()),
            .slot = slot_[v.index],
@@ -140,7 +195,7 @@ class Maker {
       Edge e{.target = b.successors[s].index, .first_move = static_cast<uint32_t>(p_.moves.size())};
       for (const Value v : target.instructions) {
         if (f_[v].op != Op::phi) break;
-        p_.moves.push_back({place(f_.operand(v, which)), slot_[v.index], f_[v].uniform});
+        p_.moves.push_back({place(f_.operand(v, which)), slot_[v.index], is_uniform(v)});
       }
       e.move_count = static_cast<uint32_t>(p_.moves.size()) - e.first_move;
       p_.edges.push_back(e);
@@ -157,6 +212,8 @@ class Maker {
 
 } // namespace
 
-Program::Program(const Function& f, unsigned lanes_) : lanes(lanes_) { Maker(f, *this).run(); }
+Program::Program(const Function& f, unsigned lanes_) : lanes(lanes_), divergent(f.divergent) {
+  Maker(f, *this).run();
+}
 
 } // namespace lanewise::ir::interpreter

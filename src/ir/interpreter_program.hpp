@@ -44,6 +44,9 @@ struct Program {
   Program(const Function& f, unsigned lanes);
 
   unsigned lanes;
+  /// Lanes take branches of their own: every value is per lane, and blocks lie in the order in which lanes
+  /// wait for each other, loops before what follows them.
+  bool divergent;
   uint32_t slots = 0;
   std::vector<Code> code;
   std::vector<Place> operands;

@@ -7,7 +7,7 @@
 namespace lanewise::ir::interpreter {
 
 Wave::Wave(const Program& p, Workgroup& group, uint32_t index)
-    : p_(p), group_(group), index_(index), values_(p.slots),
+    : p_(p), group_(group), index_(index), active_(low_bits(p.lanes)), at_(p.lanes), values_(p.slots),
       scratch_(size_t{group.function.scratch_bytes} * p.lanes) {
   for (const auto& [slot, bits] : p.constants) values_[slot] = bits;
 }
@@ -41,9 +41,8 @@ void Wave::pure(const Code& c) {
   }
 }
 
-void Wave::take_edge(uint32_t edge) {
+void Wave::take_edge(uint32_t edge, uint64_t lanes) {
   const Edge& e = p_.edges[edge];
-  next_ = e.target;
   // All phis of a block read before any is written.
   scratch_moves_.clear();
   const std::span moves = std::span(p_.moves).subspan(e.first_move, e.move_count);
@@ -53,9 +52,54 @@ void Wave::take_edge(uint32_t edge) {
   }
   size_t at = 0;
   for (const Move& m : moves) {
-    for (unsigned lane = 0; lane < (m.uniform ? 1 : p_.lanes); ++lane)
-      values_[m.slot + lane] = scratch_moves_[at++];
+    for (unsigned lane = 0; lane < (m.uniform ? 1 : p_.lanes); ++lane, ++at)
+      if (m.uniform || (lanes >> lane & 1) != 0) values_[m.slot + lane] = scratch_moves_[at];
   }
+  if (!p_.divergent) {
+    next_ = e.target;
+    return;
+  }
+  for (unsigned lane = 0; lane < p_.lanes; ++lane)
+    if (lanes >> lane & 1) at_[lane] = e.target;
+  waiting_ |= lanes;
+}
+
+Expected<void> Wave::branch(const Code& c) {
+  if (!p_.divergent) {
+    take_edge(c.slot + (c.op == Op::br || read(c, 0, 0) ? 0 : 1), active_);
+    return {};
+  }
+  uint64_t taken = active_;
+  if (c.op == Op::cond_br) taken &= ballot(operand(c, 0));
+  const uint64_t others = active_ & ~taken;
+  if (taken != 0) take_edge(c.slot, taken);
+  if (others != 0) take_edge(c.slot + 1, others);
+  resume_first();
+  return {};
+}
+
+/// Lanes that are furthest behind go on together; those ahead wait for them.
+void Wave::resume_first() {
+  if (waiting_ == 0) {
+    state = State::ended;
+    return;
+  }
+  next_ = ~0u;
+  active_ = 0;
+  for (unsigned lane = 0; lane < p_.lanes; ++lane) {
+    if ((waiting_ >> lane & 1) == 0 || at_[lane] > next_) continue;
+    if (at_[lane] < next_) active_ = 0;
+    next_ = at_[lane];
+    active_ |= uint64_t{1} << lane;
+  }
+  waiting_ &= ~active_;
+}
+
+Expected<void> Wave::barrier(const Code& c) {
+  if (waiting_ != 0)
+    return fail(ErrorKind::input, "a barrier that not all lanes of the wave reach", where(c));
+  state = State::at_barrier;
+  return {};
 }
 
 /// Work-items take lanes in the order of their number in the workgroup as it is, cut or not. Lanes behind the
@@ -99,15 +143,17 @@ Expected<void> Wave::step(const Code& c) {
   case Op::extract:
     for (unsigned lane = 0; lane < count(c); ++lane) write(c, lane, read(c, 0, lane));
     return {};
-  case Op::br: take_edge(c.slot); return {};
-  case Op::cond_br: take_edge(c.slot + (read(c, 0, 0) ? 0 : 1)); return {};
-  case Op::ret: state = State::ended; return {};
+  case Op::br:
+  case Op::cond_br: return branch(c);
+  case Op::ret: resume_first(); return {};
   case Op::trap:
     return fail(ErrorKind::input, fmt::format("trap: {}", name(static_cast<TrapReason>(c.imm))), where(c));
-  case Op::barrier: state = State::at_barrier; return {};
+  case Op::barrier: return barrier(c);
   case Op::wave_fence:
   case Op::memory_fence: return {};
-  case Op::clock: write(c, 0, executed_); return {};
+  case Op::clock:
+    for (unsigned lane = 0; lane < count(c); ++lane) write(c, lane, executed_);
+    return {};
   default: return lanes(c) ? Expected<void>{} : access(c);
   }
 }

@@ -4,6 +4,8 @@
 #include "ir/interpreter.hpp"
 #include "ir/interpreter_program.hpp"
 
+#include <bit>
+
 namespace lanewise::ir::interpreter {
 
 struct Workgroup {
@@ -30,7 +32,10 @@ class Wave {
   // interpreter_wave.cpp
   [[nodiscard]] Expected<void> step(const Code& c);
   void pure(const Code& c);
-  void take_edge(uint32_t edge);
+  void take_edge(uint32_t edge, uint64_t lanes);
+  [[nodiscard]] Expected<void> branch(const Code& c);
+  void resume_first();
+  [[nodiscard]] Expected<void> barrier(const Code& c);
   [[nodiscard]] uint64_t flat_id(unsigned lane) const {
     return uint64_t{index_} * group_.function.wave_size + lane;
   }
@@ -61,13 +66,23 @@ class Wave {
   [[nodiscard]] uint64_t read(const Code& c, unsigned i, unsigned lane) const {
     return read(operand(c, i), lane);
   }
-  void write(const Code& c, unsigned lane, uint64_t bits) { values_[c.slot + (c.uniform ? 0 : lane)] = bits; }
+  void write(const Code& c, unsigned lane, uint64_t bits) {
+    if (c.uniform)
+      values_[c.slot] = bits;
+    else if (is_active(lane))
+      values_[c.slot + lane] = bits;
+  }
+  [[nodiscard]] bool is_active(unsigned lane) const { return (active_ >> lane & 1) != 0; }
+  [[nodiscard]] unsigned first_active() const { return static_cast<unsigned>(std::countr_zero(active_)); }
   [[nodiscard]] unsigned count(const Code& c) const { return c.uniform ? 1 : p_.lanes; }
 
   const Program& p_;
   Workgroup& group_;
   uint32_t index_; ///< of the wave in its workgroup
   uint32_t next_ = 0;
+  uint64_t active_;          ///< lanes that are executing: all, unless the function is divergent
+  uint64_t waiting_ = 0;     ///< lanes that go on at `at_`
+  std::vector<uint32_t> at_; ///< by lane
   uint64_t executed_ = 0;
   std::vector<uint64_t> values_, scratch_moves_;
   std::vector<uint8_t> scratch_;

@@ -187,6 +187,9 @@ public:
   unsigned wave_size;              ///< 32 or 64
   uint32_t lds_bytes = 0;          ///< static LDS
   uint32_t scratch_bytes = 0;      ///< private memory of a lane
+  /// Branches may be taken by single lanes (passes/diverge; at invocation level only). Lanes come together again
+  /// where their ways meet.
+  bool divergent = false;
   std::vector<BasicBlock> blocks;
 
   [[nodiscard]] Type word_type() const { return wave_size == 64 ? Type::i64 : Type::i32; }

@@ -202,6 +202,7 @@ class Parser {
     function_.lds_bytes = number("bytes of LDS");
     expect("scratch");
     function_.scratch_bytes = number("bytes of scratch");
+    function_.divergent = accept("divergent");
     expect("{");
   }
 

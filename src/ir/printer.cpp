@@ -97,8 +97,8 @@ std::string ValueNames::operator()(Value v) const {
 
 std::string print(const Function& f) {
   const ValueNames names(f);
-  std::string out = fmt::format("function {} wave{} lds {} scratch {} {{\n", quoted(f.name), f.wave_size,
-                                f.lds_bytes, f.scratch_bytes);
+  std::string out = fmt::format("function {} wave{} lds {} scratch {}{} {{\n", quoted(f.name), f.wave_size,
+                                f.lds_bytes, f.scratch_bytes, f.divergent ? " divergent" : "");
   out.reserve(size_t{f.value_count()} * 40);
   for (size_t i = 0; i < f.blocks.size(); ++i) {
     print_header(out, f.blocks[i], i);

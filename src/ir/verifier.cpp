@@ -308,7 +308,7 @@ class Verifier {
   void uniformity(Value v) {
     const Inst& inst = f_[v];
     const auto ops = f_.operands(v);
-    if (inst.op == Op::cond_br && !f_[ops[0]].uniform)
+    if (inst.op == Op::cond_br && !f_[ops[0]].uniform && !f_.divergent)
       return report("branches on a value that lanes differ in", v);
     if ((inst.op == Op::read_lane || inst.op == Op::host_broadcast) && !f_[ops[1]].uniform) {
       return report("the lane to read is not uniform", v);

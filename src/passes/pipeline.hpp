@@ -38,6 +38,8 @@ struct PipelineReport {
 
 /// Names in the order in which they run.
 [[nodiscard]] std::vector<std::string_view> pass_names();
+/// `diverge` (passes/diverge.hpp) is no row of the pipeline: it runs behind wave lowering. `without` may hold it.
+inline constexpr std::string_view kDiverge = "diverge";
 /// Names that `without` may hold, each once.
 [[nodiscard]] std::vector<std::string_view> optional_pass_names();
 

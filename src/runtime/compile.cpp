@@ -1,5 +1,6 @@
 #include "runtime/compile.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 
@@ -128,6 +129,20 @@ Expected<void> finish(ir::Function& function, const CompileOptions& options, Com
   result.lowered_values = count_values(*lowered);
   if (auto ok = show(options, "after wave lowering", *lowered, seating.host_lanes); !ok)
     return std::unexpected(ok.error());
+
+  clock.lap();
+  if (std::ranges::find(options.without, passes::kDiverge) == options.without.end()) {
+    result.diverged = passes::diverge(*lowered, {.reconverges = options.host.device.reconverges});
+    if (result.diverged.changed()) {
+      passes::simplify(*lowered);
+      passes::cfg_cleanup(*lowered);
+      passes::dead_code(*lowered);
+    }
+    result.times.lower_us += clock.lap();
+    result.lowered_values = count_values(*lowered);
+    if (auto ok = show(options, "after diverge", *lowered, seating.host_lanes); !ok)
+      return std::unexpected(ok.error());
+  }
 
   clock.lap();
   spirv::EmitOptions emit;

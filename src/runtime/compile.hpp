@@ -11,6 +11,7 @@
 #include "container/shader_binary.hpp"
 #include "ir/ir.hpp"
 #include "lanewise/lanewise.hpp"
+#include "passes/diverge.hpp"
 #include "passes/pipeline.hpp"
 #include "spirv/emit.hpp"
 #include "support/error.hpp"
@@ -65,6 +66,7 @@ struct CompiledKernel {
            lowered_values = 0; ///< values in blocks
   StageTimes times;
   passes::PipelineReport passes;
+  passes::DivergeResult diverged;
 };
 
 /// Decodes and translates, runs the passes, lowers waves to host invocations,

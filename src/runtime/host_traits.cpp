@@ -30,6 +30,8 @@ HostTraits host_traits(VulkanDevice& device) {
   traits.device.int64_atomics = device.has("shaderBufferInt64Atomics");
   traits.device.int64_lds_atomics = device.has("shaderSharedInt64Atomics");
   traits.device.shader_clock = device.has("shaderSubgroupClock");
+  traits.device.uniform_control_flow = device.has("shaderSubgroupUniformControlFlow");
+  traits.device.reconverges = traits.device.uniform_control_flow || info.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   return traits;
 }
 

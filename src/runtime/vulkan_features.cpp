@@ -59,6 +59,8 @@ constexpr std::array rows{
     LANEWISE_FEATURE(clock, shaderSubgroupClock, VK_KHR_SHADER_CLOCK_EXTENSION_NAME,
                      cap(spv::Capability::ShaderClockKHR)),
     LANEWISE_FEATURE(clock, shaderDeviceClock, VK_KHR_SHADER_CLOCK_EXTENSION_NAME, none),
+    LANEWISE_FEATURE(uniform_flow, shaderSubgroupUniformControlFlow,
+                     VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME, none),
 };
 #undef LANEWISE_FEATURE
 
@@ -82,6 +84,7 @@ void FeatureChain::link(std::span<const std::string> extensions) {
   if (has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
   if (has(VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME)) add(workgroup_layout);
   if (has(VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
+  if (has(VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)) add(uniform_flow);
 }
 
 std::vector<std::string> missing_features(std::span<const uint32_t> spirv, const FeatureChain& available) {

@@ -69,6 +69,10 @@ Expected<EmittedModule> emit(const ir::Function& function, const EmitOptions& op
   declare_float_modes(e);
   const Seating& seating = options.seating;
   e.module.execution_mode(spv::ExecutionMode::LocalSize, {seating.invocations(), 1, 1});
+  if (f.divergent && options.device.uniform_control_flow) {
+    e.module.extension("SPV_KHR_subgroup_uniform_control_flow");
+    e.module.execution_mode(spv::ExecutionMode::SubgroupUniformControlFlowKHR);
+  }
   EmittedModule m;
   m.host_workgroup = {seating.invocations(), 1, 1};
   m.subgroup_size = seating.host_lanes > 1 ? seating.host_lanes : 0;

@@ -22,6 +22,10 @@ struct DeviceTraits {
   bool int64_lds_atomics = true;   ///< shaderSharedInt64Atomics
   bool int64_atomics = true;       ///< shaderBufferInt64Atomics
   bool shader_clock = false;       ///< VK_KHR_shader_clock
+  /// Invocations of a subgroup that take different ways are together again where these meet:
+  /// VK_KHR_shader_subgroup_uniform_control_flow, or a device that runs them in lockstep.
+  bool reconverges = false;
+  bool uniform_control_flow = false; ///< that extension
 };
 
 struct EmitOptions {

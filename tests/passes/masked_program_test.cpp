@@ -1,0 +1,104 @@
+// Random guest-like programs leave the same memory with all passes, without one of them, and when lanes take
+// branches of their own.
+#include "masked_program.hpp"
+
+#include "ir/interpreter.hpp"
+#include "ir/printer.hpp"
+#include "ir/verifier.hpp"
+#include "passes/diverge.hpp"
+#include "passes/passes.hpp"
+#include "passes/pipeline.hpp"
+#include "spirv/wave_lowering.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace lanewise::passes {
+namespace {
+
+Expected<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned host_invocations = 0) {
+  ir::FlatMemory memory(tests::kOutput, tests::kOutputBytes);
+  constexpr uint32_t items = 29; // lanes 29 to 31 hold no work-item
+  const ir::InterpreterDispatch d{.grid = {items, 1, 1},
+                                  .workgroup = {items, 1, 1},
+                                  .host_invocations = host_invocations,
+                                  .max_instructions = 1 << 24};
+  if (auto ok = ir::interpret(f, d, memory); !ok) return std::unexpected(ok.error());
+  return memory.bytes;
+}
+
+struct Counts {
+  unsigned dropped = 0, regions = 0, loops = 0;
+};
+
+void check_diverge(const ir::Function& f, const std::vector<uint8_t>& expected, uint64_t seed,
+                   Counts& counts) {
+  for (const unsigned host_lanes : {32u, 8u}) {
+    auto lowered = spirv::lower_waves(f, {.seating = {32, host_lanes, {29, 1, 1}}});
+    ASSERT_TRUE(lowered) << lowered.error().to_string();
+    simplify(*lowered);
+    dead_code(*lowered);
+    const ir::Function before = *lowered;
+    const auto diverged = diverge(*lowered, {.reconverges = true});
+    counts.regions += diverged.regions;
+    counts.loops += diverged.loops;
+    const auto verified = ir::verify(*lowered);
+    ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << ir::print(*lowered);
+    const auto got = memory_after(*lowered, host_lanes);
+    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().to_string() << " on " << host_lanes
+                     << " lanes\n"
+                     << ir::print(before) << ir::print(*lowered);
+    ASSERT_TRUE(*got == expected) << "seed " << seed << " on " << host_lanes << " lanes\n"
+                                  << ir::print(before) << ir::print(*lowered);
+    simplify(*lowered);
+    cfg_cleanup(*lowered);
+    dead_code(*lowered);
+    const auto cleaned = memory_after(*lowered, host_lanes);
+    ASSERT_TRUE(cleaned && *cleaned == expected)
+        << "seed " << seed << ", cleaned, on " << host_lanes << " lanes\n"
+        << ir::print(*lowered);
+  }
+}
+
+void check_program(uint64_t seed, Counts& counts) {
+  const unsigned mischief = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 3 : 15;
+  ir::Function f = tests::MaskedProgram(seed, mischief).make(6 + seed % 12);
+  uniformity(f);
+  const auto verified = ir::verify(f);
+  ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << ir::print(f);
+  const auto expected = memory_after(f);
+  ASSERT_TRUE(expected) << "seed " << seed << ": " << expected.error().to_string();
+  for (const char* without : {"", "exec_select", "mask_phis", "simplify"}) {
+    ir::Function g = f;
+    PipelineOptions options;
+    if (*without) options.without = {without};
+    const auto report = run(g, options);
+    ASSERT_TRUE(report) << report.error().to_string();
+    counts.dropped += report->exec_select.dropped;
+    const auto got = memory_after(g);
+    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().to_string();
+    ASSERT_TRUE(*got == *expected) << "seed " << seed << " without '" << without << "'\n"
+                                   << ir::print(f) << ir::print(g);
+    if (std::string_view(without) != "mask_phis") check_diverge(g, *expected, seed, counts);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(MaskedPrograms, KeepTheirMeaning) {
+  const char* text = std::getenv("LANEWISE_RANDOM_PROGRAMS");
+  const uint64_t count = text ? std::strtoull(text, nullptr, 10) : 200;
+  Counts counts;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    check_program(seed, counts);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  std::cout << counts.dropped << " selects dropped, " << counts.regions << " regions and " << counts.loops
+            << " loops diverged\n";
+  EXPECT_GT(counts.dropped, count);
+  EXPECT_GT(counts.regions, count);
+  EXPECT_GT(counts.loops, count / 10);
+}
+
+} // namespace
+} // namespace lanewise::passes
