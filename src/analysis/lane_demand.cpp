@@ -183,7 +183,9 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   default:
     if (masks_.breaks(BrokenRule::ballot_reads_nothing) && (inst.op == Op::ballot || inst.op == Op::any))
       return;
-    if (lanes != kFalse || ir::info(inst.op).kind == OpKind::effect) all(kTrue);
+    if (const OpKind kind = ir::info(inst.op).kind;
+        lanes != kFalse || kind == OpKind::effect || kind == OpKind::end)
+      all(kTrue);
   }
 }
 

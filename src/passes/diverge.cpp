@@ -94,7 +94,7 @@ class Diverge {
     case Op::clock:
     case Op::ret:
     case Op::trap: return false;
-    default: return true;
+    default: return info(f_[v].op).kind != OpKind::effect && f_[v].op != Op::call_return;
     }
   }
 
