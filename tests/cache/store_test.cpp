@@ -12,6 +12,8 @@
 #include <random>
 #include <thread>
 
+#include <unistd.h>
+
 namespace lanewise::cache {
 namespace {
 
@@ -186,15 +188,21 @@ TEST(StoreFaults, KilledWriters) {
   std::mt19937 random(1);
   constexpr unsigned keys = 300;
   for (unsigned round = 0; round < 200; ++round) {
+    int opened[2]; // the time to live starts when the child has the store, however slow the machine
+    ASSERT_EQ(pipe(opened), 0);
     const pid_t child = start_child([&] {
       auto store = Store::open({.folder = folder.path(), .max_bytes = 3u << 20});
-      if (!store) return 1;
+      if (!store || write(opened[1], "", 1) != 1) return 1;
       std::mt19937 mine(round);
       while (true) {
         const unsigned n = mine() % keys;
         if (!(*store)->put("test", key(n), value_of(key(n)))) return 2;
       }
     });
+    close(opened[1]);
+    char byte = 0;
+    EXPECT_EQ(read(opened[0], &byte, 1), 1) << "round " << round << ": the store did not open";
+    close(opened[0]);
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 30000));
     EXPECT_TRUE(kill_child(child)) << "round " << round << ": the writer ended by itself";
     if (round % 20 != 19) continue;
