@@ -3,55 +3,31 @@
 #include "ir/verifier.hpp"
 #include "passes/pipeline.hpp"
 #include "pointer_launch.hpp"
+#include "program_suite.hpp"
 #include "runtime/check.hpp"
-#include "runtime/vulkan_device.hpp"
-
-#include <gtest/gtest.h>
 
 namespace lanewise::calls {
 namespace {
 
-class PointerCalls : public testing::TestWithParam<unsigned> {
+class PointerCalls : public ProgramSuite<PointerProgram> {
  protected:
-  static runtime::VulkanDevice* device() {
-    static auto opened = runtime::VulkanDevice::open({});
-    return opened ? opened->get() : nullptr;
-  }
-
-  void SetUp() override {
-    std::vector<std::string> sources;
-    for (const PointerProgram& p : pointer_programs()) sources.push_back(p.source);
-    auto assembled = assemble(GetParam(), sources);
-    if (!assembled && assembled.error().kind == ErrorKind::system)
-      GTEST_SKIP() << assembled.error().to_string();
-    ASSERT_TRUE(assembled) << assembled.error().to_string();
-    assembled_ = std::move(*assembled);
-  }
+  PointerCalls() : ProgramSuite(pointer_programs()) {}
 
   template <class Wanted, class Test>
   void for_each(Wanted wanted, Test test) {
-    for (size_t i = 0; i < assembled_.size(); ++i) {
-      const PointerProgram& p = pointer_programs()[i];
-      if (!wanted(p)) continue;
-      SCOPED_TRACE(p.name);
-      auto launch = pointer_launch(p, assembled_[i], GetParam());
+    for_each_program(wanted, [&](const PointerProgram& p, const Assembled& assembled) {
+      auto launch = pointer_launch(p, assembled, GetParam());
       test(p, launch);
-    }
+    });
   }
 
   template <class Run>
   void expect_results(Run run) {
-    for_each([](const PointerProgram& p) { return p.plus != nullptr; },
-             [&](const PointerProgram& p, PointerLaunch& l) {
-               const auto report = run(l);
-               EXPECT_TRUE(report) << report.error().to_string();
-               if (!report) return;
-               const auto out = words(l.launch.buffers[PointerLaunch::out]);
-               for (uint32_t k = 0; k < items; ++k) {
-                 EXPECT_EQ(out[k], k + p.plus(k)) << "work-item " << k;
-                 if (out[k] != k + p.plus(k)) return;
-               }
-             });
+    for_each(runs, [&](const PointerProgram& p, PointerLaunch& l) {
+      const auto report = run(l);
+      EXPECT_TRUE(report) << report.error().to_string();
+      if (report) expect_sums(p, l.launch);
+    });
   }
 
   struct Linked {
@@ -68,8 +44,6 @@ class PointerCalls : public testing::TestWithParam<unsigned> {
     if (!targets) return std::unexpected(targets.error());
     return Linked{*shader, runtime::sets_of(*targets)};
   }
-
-  std::vector<Assembled> assembled_;
 };
 
 TEST_P(PointerCalls, Emulator) {

@@ -28,7 +28,8 @@ class Builder {
     return part;
   }
   [[nodiscard]] std::vector<uint8_t> callees() const {
-    return {assembled_.code.begin() + split_, assembled_.code.end()};
+    const auto part = std::span(assembled_.code).subspan(split_);
+    return {part.begin(), part.end()};
   }
   [[nodiscard]] Place place(const Word64& w) const {
     if (w.label == "table") return {PointerLaunch::words, w.number};

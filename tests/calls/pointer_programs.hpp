@@ -1,9 +1,7 @@
 // Programs that call through pointers which the host passes.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "program_table.hpp"
 
 namespace lanewise::calls {
 
@@ -28,6 +26,23 @@ struct PointerProgram {
   const char* unlinked = nullptr;         ///< or of resolving and linking
 };
 
+/// All of them: the parts below, one file each.
 [[nodiscard]] const std::vector<PointerProgram>& pointer_programs();
+[[nodiscard]] std::vector<PointerProgram> copied_pointers();
+[[nodiscard]] std::vector<PointerProgram> loaded_pointers();
+[[nodiscard]] std::vector<PointerProgram> pointer_callees();
+[[nodiscard]] std::vector<PointerProgram> unproven_pointers();
+[[nodiscard]] std::vector<PointerProgram> refused_callees();
+
+/// Callees f and g, which add 2 and 4 and return through s[30:31].
+inline const std::string f_and_g = R"(
+callees%:
+f%:
+  plus 2
+  s_setpc_b64 s[30:31]
+g%:
+  plus 4
+  s_setpc_b64 s[30:31]
+)";
 
 } // namespace lanewise::calls

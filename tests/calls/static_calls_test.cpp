@@ -1,58 +1,33 @@
 // Calls to fixed places: every program on the emulator, the interpreter and as SPIR-V, in both wave sizes.
-#include "kernel.hpp"
+#include "program_suite.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
-#include "runtime/vulkan_device.hpp"
 #include "static_programs.hpp"
 #include "translate/translate.hpp"
-
-#include <gtest/gtest.h>
 
 namespace lanewise::calls {
 namespace {
 
-class StaticCalls : public testing::TestWithParam<unsigned> {
+class StaticCalls : public ProgramSuite<StaticProgram> {
  protected:
-  static runtime::VulkanDevice* device() {
-    static auto opened = runtime::VulkanDevice::open({});
-    return opened ? opened->get() : nullptr;
-  }
+  StaticCalls() : ProgramSuite(static_programs()) {}
 
-  void SetUp() override {
-    std::vector<std::string> sources;
-    for (const StaticProgram& p : static_programs()) sources.push_back(p.source);
-    auto assembled = assemble(GetParam(), sources);
-    if (!assembled && assembled.error().kind == ErrorKind::system)
-      GTEST_SKIP() << assembled.error().to_string();
-    ASSERT_TRUE(assembled) << assembled.error().to_string();
-    assembled_ = std::move(*assembled);
-  }
-
-  /// Calls `test` for each program that it is for.
   template <class Wanted, class Test>
   void for_each(Wanted wanted, Test test) {
-    for (size_t i = 0; i < assembled_.size(); ++i) {
-      const StaticProgram& p = static_programs()[i];
-      if (!wanted(p)) continue;
-      SCOPED_TRACE(p.name);
-      const auto binary = kernel_of(assembled_[i], GetParam());
-      test(p, binary);
-    }
+    for_each_program(wanted, [&](const StaticProgram& p, const Assembled& assembled) {
+      test(p, kernel_of(assembled, GetParam()));
+    });
   }
 
   template <class Run>
   void expect_results(Run run) {
-    for_each([](const StaticProgram& p) { return p.plus != nullptr; },
-             [&](const StaticProgram& p, const container::ShaderBinary& binary) {
-               auto launch = launch_of(binary);
-               const auto report = run(launch);
-               ASSERT_TRUE(report) << report.error().to_string();
-               const auto out = words(launch.buffers[0]);
-               for (uint32_t k = 0; k < items; ++k) ASSERT_EQ(out[k], k + p.plus(k)) << "work-item " << k;
-             });
+    for_each(runs, [&](const StaticProgram& p, const container::ShaderBinary& binary) {
+      auto launch = launch_of(binary);
+      const auto report = run(launch);
+      EXPECT_TRUE(report) << report.error().to_string();
+      if (report) expect_sums(p, launch);
+    });
   }
-
-  std::vector<Assembled> assembled_;
 };
 
 TEST_P(StaticCalls, Emulator) {

@@ -3,11 +3,6 @@
 namespace lanewise::calls {
 namespace {
 
-template <uint32_t n>
-uint32_t all(uint32_t) {
-  return n;
-}
-
 /// f0 calls f1 calls ... calls a function that returns; each adds 1 and keeps its link in its own pair of
 /// lanes.
 std::string nest(unsigned depth) {
@@ -28,8 +23,9 @@ std::string nest(unsigned depth) {
 } // namespace
 
 const std::vector<StaticProgram>& static_programs() {
-  static const std::vector<StaticProgram> table{
-      {"getpc + add", R"(
+  static const auto table = [] {
+    std::vector<StaticProgram> programs{
+        {"getpc + add", R"(
   begin
   address 10, 11, f%
   s_swappc_b64 s[30:31], s[10:11]
@@ -38,8 +34,8 @@ const std::vector<StaticProgram>& static_programs() {
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"getpc - sub", R"(
+         all<3>},
+        {"getpc - sub", R"(
   s_branch start%
 f%:
   plus 2
@@ -53,8 +49,8 @@ here%:
   s_swappc_b64 s[30:31], s[10:11]
   plus 1
   finish)",
-       all<3>},
-      {"getpc + negative literal", R"(
+         all<3>},
+        {"getpc + negative literal", R"(
   s_branch start%
 f%:
   plus 2
@@ -68,8 +64,8 @@ here%:
   s_swappc_b64 s[30:31], s[10:11]
   plus 1
   finish)",
-       all<3>},
-      {"getpc - negative literal", R"(
+         all<3>},
+        {"getpc - negative literal", R"(
   begin
   s_getpc_b64 s[10:11]
 here%:
@@ -81,8 +77,8 @@ here%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"offset in registers", R"(
+         all<3>},
+        {"offset in registers", R"(
   begin
   s_mov_b32 s12, f%-here%
   s_mov_b32 s13, 0
@@ -96,8 +92,8 @@ here%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"offset out of a table in the code", R"(
+         all<3>},
+        {"offset out of a table in the code", R"(
   begin
   address 12, 13, table%
   s_load_dword s14, s[12:13], 0x4
@@ -112,8 +108,8 @@ table%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"s_call_b64 forwards", R"(
+         all<3>},
+        {"s_call_b64 forwards", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -121,8 +117,8 @@ f%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"s_call_b64 backwards", R"(
+         all<3>},
+        {"s_call_b64 backwards", R"(
   s_branch start%
 f%:
   plus 2
@@ -132,8 +128,8 @@ start%:
   s_call_b64 s[30:31], f%
   plus 1
   finish)",
-       all<3>},
-      {"target pair copied by halves", R"(
+         all<3>},
+        {"target pair copied by halves", R"(
   begin
   address 10, 11, f%
   s_mov_b32 s40, s10
@@ -145,8 +141,8 @@ start%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"link and target in one pair", R"(
+         all<3>},
+        {"link and target in one pair", R"(
   begin
   address 10, 11, f%
   s_swappc_b64 s[10:11], s[10:11]
@@ -155,8 +151,8 @@ f%:
 f%:
   plus 2
   s_setpc_b64 s[10:11])",
-       all<3>},
-      {"link made by hand", R"(
+         all<3>},
+        {"link made by hand", R"(
   begin
   address 10, 11, f%
   address 30, 31, back%
@@ -168,8 +164,8 @@ back%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"nested, link saved in SGPRs", R"(
+         all<3>},
+        {"nested, link saved in SGPRs", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -182,8 +178,8 @@ f%:
 g%:
   plus 4
   s_setpc_b64 s[30:31])",
-       all<7>},
-      {"nested, another link pair", R"(
+         all<7>},
+        {"nested, another link pair", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -196,8 +192,8 @@ f%:
 g%:
   plus 4
   s_setpc_b64 s[32:33])",
-       all<7>},
-      {"nested, link saved in lanes", R"(
+         all<7>},
+        {"nested, link saved in lanes", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -213,10 +209,10 @@ f%:
 g%:
   plus 4
   s_setpc_b64 s[30:31])",
-       all<7>},
-      {"twelve deep", nest(12), all<12>},
-      {"deeper than the limit", nest(70), nullptr, "max_call_depth"},
-      {"one callee, five sites", R"(
+         all<7>},
+        {"twelve deep", nest(12), all<12>},
+        {"deeper than the limit", nest(70), nullptr, "max_call_depth"},
+        {"one callee, five sites", R"(
   begin
   s_mov_b32 s40, 1
   s_call_b64 s[30:31], f%
@@ -235,8 +231,8 @@ f%:
   plus s40
   v_mul_u32_u24 v1, 3, v1
   s_setpc_b64 s[30:31])",
-       [](uint32_t i) { return ((((((i + 1) * 3 + 2) * 3 + 4) * 3 + 8) * 3 + 16) * 3 + 1) - i; }},
-      {"four callees through one link pair", R"(
+         [](uint32_t i) { return ((((((i + 1) * 3 + 2) * 3 + 4) * 3 + 8) * 3 + 16) * 3 + 1) - i; }},
+        {"four callees through one link pair", R"(
   begin
   s_call_b64 s[30:31], a%
   plus 1
@@ -259,8 +255,8 @@ c%:
 d%:
   v_add_nc_u32 v1, 0x800, v1
   s_setpc_b64 s[30:31])",
-       all<0xf0f>},
-      {"link moved away and back", R"(
+         all<0xf0f>},
+        {"link moved away and back", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -272,8 +268,8 @@ f%:
   s_mov_b32 s31, s41
   s_mov_b32 s30, s40
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"return through a copy", R"(
+         all<3>},
+        {"return through a copy", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -284,8 +280,8 @@ f%:
   s_mov_b64 s[30:31], 0
   plus 2
   s_setpc_b64 s[44:45])",
-       all<3>},
-      {"tail call", R"(
+         all<3>},
+        {"tail call", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -297,8 +293,8 @@ f%:
 g%:
   plus 4
   s_setpc_b64 s[30:31])",
-       all<7>},
-      {"tail shared by a branch", R"(
+         all<7>},
+        {"tail shared by a branch", R"(
   begin
   s_call_b64 s[30:31], f%
   s_call_b64 s[30:31], g%
@@ -312,8 +308,8 @@ g%:
 tail%:
   plus 8
   s_setpc_b64 s[30:31])",
-       all<23>},
-      {"two returns", R"(
+         all<23>},
+        {"two returns", R"(
   begin
   s_call_b64 s[30:31], f%
   s_add_u32 s8, s8, 1
@@ -328,8 +324,8 @@ f%:
 other%:
   plus 4
   s_setpc_b64 s[30:31])",
-       all<7>},
-      {"returns from inside a loop", R"(
+         all<7>},
+        {"returns from inside a loop", R"(
   begin
   s_mov_b32 s40, 0
   s_call_b64 s[30:31], f%
@@ -345,8 +341,8 @@ more%:
   s_cmp_eq_u32 s40, 9
   s_cbranch_scc0 f%
   s_setpc_b64 s[30:31])",
-       all<7>},
-      {"call in a loop", R"(
+         all<7>},
+        {"call in a loop", R"(
   begin
   s_mov_b32 s40, 0
   address 10, 11, f%
@@ -360,8 +356,8 @@ loop%:
 f%:
   plus s40
   s_setpc_b64 s[30:31])",
-       all<15>},
-      {"call on one side of a branch", R"(
+         all<15>},
+        {"call on one side of a branch", R"(
   begin
   s_cmp_eq_u32 s8, 1
   s_cbranch_scc1 over%
@@ -372,8 +368,8 @@ over%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<3>},
-      {"calls on both sides of a branch", R"(
+         all<3>},
+        {"calls on both sides of a branch", R"(
   begin
   s_cmp_eq_u32 s8, 0
   s_cbranch_scc1 other%
@@ -389,8 +385,8 @@ join%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       all<35>},
-      {"call in some lanes", R"(
+         all<35>},
+        {"call in some lanes", R"(
   begin
   if_lanes_below 20
   s_cbranch_execz over%
@@ -403,8 +399,8 @@ over%:
 f%:
   plus 2
   s_setpc_b64 s[30:31])",
-       [](uint32_t i) { return i < 20 ? 7u : 4u; }},
-      {"call with all lanes off", R"(
+         [](uint32_t i) { return i < 20 ? 7u : 4u; }},
+        {"call with all lanes off", R"(
   begin
   s_mov_b32 s40, 0
   if_lanes_below 0
@@ -416,8 +412,8 @@ f%:
   plus 2
   s_add_u32 s40, s40, 4
   s_setpc_b64 s[30:31])",
-       all<4>},
-      {"lanes leave in the callee", R"(
+         all<4>},
+        {"lanes leave in the callee", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -427,8 +423,8 @@ f%:
   plus 2
   end_if
   s_setpc_b64 s[30:31])",
-       [](uint32_t i) { return i < 50 ? 3u : 1u; }},
-      {"the caller's mask goes through the callee", R"(
+         [](uint32_t i) { return i < 50 ? 3u : 1u; }},
+        {"the caller's mask goes through the callee", R"(
   begin
   if_lanes_below 33
   s_call_b64 s[30:31], f%
@@ -440,8 +436,8 @@ f%:
   plus 2
   s_mov_b64 exec, s[22:23]
   s_setpc_b64 s[30:31])",
-       [](uint32_t i) { return i < 33 ? 3u : 0u; }},
-      {"callee talks through LDS", R"(
+         [](uint32_t i) { return i < 33 ? 3u : 0u; }},
+        {"callee talks through LDS", R"(
   begin
   v_lshlrev_b32 v4, 2, v0
   s_call_b64 s[30:31], f%
@@ -456,8 +452,8 @@ f%:
   s_waitcnt lgkmcnt(0)
   v_add_nc_u32 v1, v6, v1
   s_setpc_b64 s[30:31])",
-       [](uint32_t i) { return (i ^ 1) + 1; }},
-      {"callee that knows where it stands", R"(
+         [](uint32_t i) { return (i ^ 1) + 1; }},
+        {"callee that knows where it stands", R"(
   begin
   s_getpc_b64 s[12:13]
 here%:
@@ -471,8 +467,8 @@ there%:
   s_sub_u32 s14, s14, there%-here%
   s_add_u32 s14, s14, 5
   s_setpc_b64 s[30:31])",
-       all<5>},
-      {"return behind the next instruction", R"(
+         all<5>},
+        {"return behind the next instruction", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -483,8 +479,8 @@ f%:
   s_add_u32 s30, s30, 4
   s_addc_u32 s31, s31, 0
   s_setpc_b64 s[30:31])",
-       all<6>},
-      {"the program ends in the callee", R"(
+         all<6>},
+        {"the program ends in the callee", R"(
   begin
   s_call_b64 s[30:31], f%
   plus 1
@@ -492,55 +488,11 @@ f%:
 f%:
   plus 2
   finish)",
-       all<2>},
-      {"recursion", R"(
-  begin
-  s_call_b64 s[30:31], f%
-  finish
-f%:
-  plus 2
-  s_call_b64 s[30:31], f%
-  s_setpc_b64 s[30:31])",
-       nullptr, "s_call_b64 s[30:31], 65534: recursive call of the function at 0x"},
-      {"mutual recursion", R"(
-  begin
-  s_call_b64 s[30:31], f%
-  finish
-f%:
-  s_call_b64 s[32:33], g%
-  s_setpc_b64 s[30:31]
-g%:
-  s_cmp_eq_u32 s8, 0
-  s_cbranch_scc1 over%
-  s_call_b64 s[34:35], f%
-over%:
-  s_setpc_b64 s[32:33])",
-       nullptr, "recursive call of the function at 0x"},
-      {"link overwritten with a number", R"(
-  begin
-  s_call_b64 s[30:31], f%
-  finish
-f%:
-  s_mov_b64 s[30:31], 0
-  s_setpc_b64 s[30:31])",
-       nullptr, nullptr, "return"},
-      {"call into data", R"(
-  begin
-  address 10, 11, f%
-  s_swappc_b64 s[30:31], s[10:11]
-  finish
-f%:
-  .long 0xffffffff)",
-       nullptr, "is no gfx1030 instruction"},
-      {"call past the end", R"(
-  begin
-  address 10, 11, f%
-  s_swappc_b64 s[30:31], s[10:11]
-  finish
-f%:
-  plus 2)",
-       nullptr, "the program runs past its end"},
-  };
+         all<2>},
+    };
+    for (StaticProgram& p : refused_static_programs()) programs.push_back(std::move(p));
+    return programs;
+  }();
   return table;
 }
 

@@ -1,9 +1,7 @@
 // Programs whose calls lead to fixed places in the same code.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "program_table.hpp"
 
 namespace lanewise::calls {
 
@@ -18,5 +16,7 @@ struct StaticProgram {
 };
 
 [[nodiscard]] const std::vector<StaticProgram>& static_programs();
+/// The part of them that is refused, or traps.
+[[nodiscard]] std::vector<StaticProgram> refused_static_programs();
 
 } // namespace lanewise::calls
