@@ -36,11 +36,16 @@ Known image_dword(const container::ShaderBinary& image, uint64_t address) {
 /// Joins a value from another path into one of this path.
 bool KnownState::meet_value(Known& mine, const Known& theirs, uint32_t pc) {
   if (mine.is_unknown() || mine == theirs) return false;
-  if (!mine.same_value(theirs)) {
+  const bool wider = is_index_of(theirs, mine);
+  if (!wider && !mine.same_value(theirs) && !is_index_of(mine, theirs)) {
     mine = theirs.is_unknown() ? theirs : Known{.why = Known::Why::paths, .payload = pc};
     return true;
   }
   const Known before = mine;
+  if (wider) {
+    mine.kind = theirs.kind;
+    mine.payload = theirs.payload;
+  }
   mine.assumed |= theirs.assumed;
   mine.preserved = origins_->join(mine.preserved, theirs.preserved);
   return mine != before;
@@ -51,6 +56,10 @@ bool KnownState::meet(const KnownState& other, uint32_t pc) {
   for (unsigned r = 0; r < register_count; ++r) changed |= meet_value(registers_[r], other.registers_[r], pc);
   if (carry_.known && carry_ != other.carry_) {
     carry_ = {};
+    changed = true;
+  }
+  if (test_.pc != 0 && test_ != other.test_) {
+    test_ = {};
     changed = true;
   }
   if (scc_writer_ != 0 && scc_writer_ != other.scc_writer_) {
@@ -76,6 +85,7 @@ void KnownState::cross(uint32_t slot) {
     if (l.place.dword < scratch_base)
       l.value.preserved = origins_->with(l.value.preserved, {slot, reg::vgpr0 + l.place.dword});
   carry_ = {};
+  test_ = {};
   scc_writer_ = 0;
 }
 
@@ -121,7 +131,10 @@ void KnownState::forget_results(const Instruction& i) {
   if (row.writes_state(rdna2::State::scc)) carry_ = {};
   for (const Operand& d : i.dst) {
     if (d.is_sgpr()) {
-      if (row.has(rdna2::OpcodeFlag::relative_dst)) registers_.fill(nothing);
+      if (row.has(rdna2::OpcodeFlag::relative_dst)) {
+        registers_.fill(nothing);
+        test_ = {};
+      }
       for (unsigned k = 0; k < d.dwords; ++k) write(d.reg + k, nothing);
     } else if (d.is_vgpr()) {
       forget_dwords(d.reg, row.has(rdna2::OpcodeFlag::relative_dst) ? scratch_base : d.reg + d.dwords);
@@ -224,7 +237,10 @@ void KnownState::execute(const Instruction& i, const container::ShaderBinary& im
   default:
     if (!run_scalar(i)) forget_results(i);
   }
-  if (rdna2::info(i.opcode).writes_state(rdna2::State::scc)) scc_writer_ = i.pc;
+  if (rdna2::info(i.opcode).writes_state(rdna2::State::scc)) {
+    scc_writer_ = i.pc;
+    test_ = test_of(i);
+  }
 }
 
 } // namespace lanewise::translate

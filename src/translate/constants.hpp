@@ -62,8 +62,21 @@ class KnownState {
   /// The expression that a value is; 0 for an unknown one.
   [[nodiscard]] uint32_t origin(const Known& k) const;
   void set_address(unsigned reg, uint32_t offset);
+  /// Whether a way out of a branch says more about a register than the state: then refine() a copy of the
+  /// state for that way.
+  [[nodiscard]] bool refines(const rdna2::Instruction& branch, bool taken) const;
+  void refine();
 
  private:
+  /// SCC as the outcome of comparing a register with a number: when SCC is `when`, the register is below the
+  /// number, or equal to it.
+  struct Test {
+    uint32_t pc = 0; ///< of the comparison; 0: there is none, or the register changed since
+    uint8_t reg = 0;
+    bool when = false, equals = false;
+    uint64_t number = 0;
+    friend bool operator==(const Test&, const Test&) = default;
+  };
   /// SCC as the carry of `a + b`, or the borrow of `a - b`.
   struct Carry {
     bool known = false, borrow = false;
@@ -84,7 +97,10 @@ class KnownState {
 
   void write(unsigned reg, Known value) {
     if (reg < register_count) registers_[reg] = value;
+    if (reg == test_.reg) test_ = {};
   }
+  [[nodiscard]] Test test_of(const rdna2::Instruction& i) const;
+  [[nodiscard]] bool is_index_of(const Known& index, const Known& number) const;
   bool meet_value(Known& mine, const Known& theirs, uint32_t pc);
   void forget_results(const rdna2::Instruction& i);
   [[nodiscard]] Known lost(const rdna2::Instruction& i) const;
@@ -102,6 +118,7 @@ class KnownState {
   void extract_field(const rdna2::Instruction& i);
   void shift(const rdna2::Instruction& i);
   void shift64(const rdna2::Instruction& i);
+  void shift_right(const rdna2::Instruction& i);
   void choose(const rdna2::Instruction& i);
   [[nodiscard]] Known choice(const rdna2::Instruction& i, const Known& a, const Known& b) const;
   void load(const rdna2::Instruction& i, const container::ShaderBinary& image);
@@ -117,6 +134,7 @@ class KnownState {
   std::array<Known, register_count> registers_{};
   std::vector<Lane> lanes_; ///< sorted by place
   Carry carry_;
+  Test test_;
   uint32_t scc_writer_ = 0; ///< pc of the instruction that made SCC; 0: several
   Origins* origins_;
   unsigned wave_;

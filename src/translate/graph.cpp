@@ -173,10 +173,17 @@ class GraphBuilder {
     self.leaves = target.leaves.has_value();
     self.link = target.leaves.value_or(0);
     self.successor_count = 0;
-    for (const auto& s : next) {
-      if (!s) continue;
-      graph_.nodes[n].successors[graph_.nodes[n].successor_count++] = *s;
-      reach(*s, state, graph_.block(graph_.nodes[*s]).pc);
+    for (unsigned k = 0; k < 2; ++k) {
+      if (!next[k]) continue;
+      graph_.nodes[n].successors[graph_.nodes[n].successor_count++] = *next[k];
+      const uint32_t pc = graph_.block(graph_.nodes[*next[k]]).pc;
+      if (!calls_ || block.exit != Exit::cond || !state.refines(last_instruction(block), k == 0)) {
+        reach(*next[k], state, pc);
+        continue;
+      }
+      KnownState along = state;
+      along.refine();
+      reach(*next[k], along, pc);
     }
     targets_[n] = std::move(target);
     return {};

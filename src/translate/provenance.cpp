@@ -144,6 +144,16 @@ void KnownState::shift(const Instruction& i) {
   if (a.kind == Kind::origin) write(i.dst[0].reg, expression(Origin::Kind::shift_left, {a}, n));
 }
 
+/// `s_ashr_i32 n, 31`, the sign of a bounded number, is 0.
+void KnownState::shift_right(const Instruction& i) {
+  const Known a = read(i.src[0]), by = read(i.src[1]);
+  forget_results(i);
+  if (a.kind != Kind::origin || by.kind != Kind::number || (by.payload & 31) != 31) return;
+  const Origin& o = (*origins_)[a.payload];
+  if (o.kind == Origin::Kind::index && o.limit <= 1u << 31)
+    write(i.dst[0].reg, derived(a, by, Kind::number, 0));
+}
+
 /// A bounded number whose high half is 0, as compilers scale an index.
 void KnownState::shift64(const Instruction& i) {
   const Known lo = read(i.src[0], 0), hi = read(i.src[0], 1), by = read(i.src[1]);
@@ -233,6 +243,7 @@ bool KnownState::run_scalar(const Instruction& i) {
   case Opcode::s_bfe_u32: extract_field(i); return true;
   case Opcode::s_lshl_b32: shift(i); return true;
   case Opcode::s_lshl_b64: shift64(i); return true;
+  case Opcode::s_ashr_i32: shift_right(i); return true;
   case Opcode::s_cselect_b32:
   case Opcode::s_cselect_b64:
   case Opcode::s_cmov_b32:

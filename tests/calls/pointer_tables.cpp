@@ -40,6 +40,123 @@ std::vector<PointerProgram> loaded_pointers() {
   finish)" + f_and_g,
        .table = {"f", "f", "f", "g"},
        .plus = all<5>},
+      {.name = "table, index below a bound: compare and branch",
+       .source = R"(
+  begin
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, 4
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {"f", "f", "f", "g"},
+       .plus = all<5>},
+      {.name = "table, the index is beyond the bound",
+       .source = R"(
+  begin
+  s_sub_u32 s12, s8, 1
+  s_cmp_gt_u32 s12, 3
+  s_cbranch_scc1 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {"f", "f", "f", "g"},
+       .plus = all<1>},
+      {.name = "table, number first, address by 64-bit shift and addition",
+       .source = R"(
+  begin
+  s_add_u32 s12, s8, 1
+  s_cmp_ge_u32 2, s12
+  s_cbranch_scc0 over%
+  s_mov_b32 s13, 0
+  s_lshl_b64 s[12:13], s[12:13], 3
+  s_add_u32 s12, s6, s12
+  s_addc_u32 s13, s7, s13
+  s_load_dwordx2 s[20:21], s[12:13], 0x8
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {uint64_t{0}, "f", "g", "f"},
+       .plus = all<5>},
+      {.name = "table, sign of a bounded index, s_cmpk",
+       .source = R"(
+  begin
+  s_add_u32 s12, s8, 2
+  s_cmpk_le_u32 s12, 0x3
+  s_cbranch_scc1 call%
+  s_branch over%
+call%:
+  s_ashr_i32 s13, s12, 31
+  s_lshl_b64 s[12:13], s[12:13], 3
+  s_add_u32 s12, s6, s12
+  s_addc_u32 s13, s7, s13
+  s_load_dwordx2 s[20:21], s[12:13], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {"f", "f", "g", "f"},
+       .plus = all<5>},
+      {.name = "table, index equal to a number on this way",
+       .source = R"(
+  begin
+  s_add_u32 s12, s8, 1
+  s_cmp_lg_u32 s12, 1
+  s_cbranch_scc1 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {uint64_t{0}, "g"},
+       .plus = all<5>},
+      {.name = "table, a loop counts through it",
+       .source = R"(
+  begin
+  s_mov_b32 s12, 0
+loop%:
+  s_cmp_lt_u32 s12, 3
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+  s_add_u32 s12, s12, 1
+  s_branch loop%
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {"f", "g", "f"},
+       .plus = all<9>},
+      {.name = "table, added to behind the comparison",
+       .source = R"(
+  begin
+  s_add_u32 s12, s8, 1
+  s_cmp_lt_u32 s12, 2
+  s_cbranch_scc0 over%
+  s_add_u32 s12, s12, 1
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_waitcnt lgkmcnt(0)
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  plus 1
+  finish)" + f_and_g,
+       .table = {uint64_t{0}, "f", "g"},
+       .plus = all<5>},
       {.name = "table, index by a shifted mask; not all entries are functions",
        .source = R"(
   begin

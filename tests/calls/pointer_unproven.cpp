@@ -71,6 +71,111 @@ loop%:
   s_swappc_b64 s[30:31], s[20:21]
   s_endpgm)",
        .refused = "(it is loaded through a pointer that is not proven: pc 0x1004: s_load_dwordx2"},
+      {.name = "compared, but no branch",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, 4
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x100c: s_load_dwordx2"},
+      {.name = "the branch leads the wrong way",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, 4
+  s_cbranch_scc1 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1010: s_load_dwordx2"},
+      {.name = "a signed comparison",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_i32 s12, 4
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1010: s_load_dwordx2"},
+      {.name = "another register is compared",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_add_u32 s14, s8, 3
+  s_cmp_lt_u32 s14, 4
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1014: s_load_dwordx2"},
+      {.name = "the bound is no constant",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, s2
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1010: s_load_dwordx2"},
+      {.name = "the index changes between comparison and branch",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, 4
+  s_mov_b32 s12, s8
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1014: s_load_dwordx2"},
+      {.name = "the index changes behind the branch",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, 4
+  s_cbranch_scc0 over%
+  s_mov_b32 s12, s8
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1014: s_load_dwordx2"},
+      {.name = "SCC is another comparison",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_lt_u32 s12, 4
+  s_cmp_lt_u32 s8, 4
+  s_cbranch_scc0 over%
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1014: s_load_dwordx2"},
+      {.name = "a branch enters behind the guard",
+       .source = R"(
+  s_add_u32 s12, s8, 3
+  s_cmp_eq_u32 s8, 9
+  s_cbranch_scc1 in%
+  s_cmp_lt_u32 s12, 4
+  s_cbranch_scc0 over%
+in%:
+  s_lshl_b32 s13, s12, 3
+  s_load_dwordx2 s[20:21], s[6:7], s13
+  s_swappc_b64 s[30:31], s[20:21]
+over%:
+  s_endpgm)",
+       .refused = "(it is loaded through a pointer that is not proven: pc 0x1018: s_load_dwordx2"},
       {.name = "computed",
        .source = R"(
   s_xor_b32 s20, s2, s4
