@@ -25,7 +25,7 @@ struct CompileCommand {
   unsigned subgroup = 32;
   uint32_t dynamic_lds = 0;
   bool all = false, stats = false, json = false, validate = false, verify = false, full = false,
-       debug_names = false, explain = false, reconverges = false;
+       debug_names = false, explain = false, reconverges = false, unaligned = false;
 };
 
 using Record = nlohmann::ordered_json;
@@ -101,6 +101,7 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
   options.verify = command.verify;
   options.debug_names = command.debug_names;
   options.explain = command.explain;
+  options.host.device.unaligned_global |= command.unaligned;
   if (command.reconverges) options.host.device.reconverges = options.host.device.uniform_control_flow = true;
   return options;
 }
@@ -239,6 +240,8 @@ void add_compile(Command& root, int& status) {
   command.flag(
       "--reconverges", options->reconverges,
       "the device has VK_KHR_shader_subgroup_uniform_control_flow: lanes may take branches of their own");
+  command.flag("--unaligned", options->unaligned,
+               "the device accesses global memory at any byte, as AMD's and those that run on a CPU do");
   command.flag("--explain", options->explain,
                "list every select on a mask that stays, and who reads the old value");
   command.flag("--json", options->json, "print one JSON object for each kernel");

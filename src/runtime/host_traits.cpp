@@ -31,7 +31,9 @@ HostTraits host_traits(VulkanDevice& device) {
   traits.device.int64_lds_atomics = device.has("shaderSharedInt64Atomics");
   traits.device.shader_clock = device.has("shaderSubgroupClock");
   traits.device.uniform_control_flow = device.has("shaderSubgroupUniformControlFlow");
-  traits.device.reconverges = traits.device.uniform_control_flow || info.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const bool is_cpu = info.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  traits.device.reconverges = traits.device.uniform_control_flow || is_cpu;
+  traits.device.unaligned_global = is_cpu;
   return traits;
 }
 

@@ -11,6 +11,11 @@ using ir::Value;
 
 constexpr uint8_t most = 3;
 
+/// What the dispatcher makes is aligned to 8 bytes at least (docs/abi.md).
+bool is_pointer(ir::Input which) {
+  return which == ir::Input::kernarg_ptr || which == ir::Input::dispatch_ptr || which == ir::Input::queue_ptr;
+}
+
 class Rules {
  public:
   Rules(const ir::Function& f, const std::vector<uint8_t>& known) : f_(f), known_(known) {}
@@ -18,6 +23,7 @@ class Rules {
   [[nodiscard]] uint8_t operator()(Value v) const {
     const ir::Inst& inst = f_[v];
     switch (inst.op) {
+    case Op::input: return is_pointer(static_cast<ir::Input>(inst.imm)) ? most : uint8_t{0};
     case Op::constant: return static_cast<uint8_t>(std::min<int>(most, std::countr_zero(inst.imm)));
     case Op::phi: return least_of(v, 0);
     case Op::add:

@@ -26,6 +26,9 @@ struct DeviceTraits {
   /// VK_KHR_shader_subgroup_uniform_control_flow, or a device that runs them in lockstep.
   bool reconverges = false;
   bool uniform_control_flow = false; ///< that extension
+  /// Global memory may be accessed at any byte through pointers of any type, as the guest may. Otherwise
+  /// accesses whose alignment is not known ask for it and are made of aligned words where they must.
+  bool unaligned_global = false;
 };
 
 struct EmitOptions {

@@ -3,6 +3,8 @@
 
 #include "spirv/float_format.hpp"
 
+#include <algorithm>
+
 namespace lanewise::spirv {
 namespace {
 
@@ -58,21 +60,39 @@ Id store_global(const AccessSite& s) {
   return 0;
 }
 
-// -- LDS and scratch: arrays of 32-bit words
+// -- arrays of 32-bit words: LDS and scratch, and global memory where an access is not aligned
 // -----------------------------------------------------------------------
 
-/// 32 bits at any byte.
+/// 32 bits at any byte. Reads the words that hold them and no other.
 Expr load_anywhere(const AccessSite& s, Expr byte) {
   const Expr low = load_word(s, byte >> 2, 0), high = load_word(s, (byte + 3) >> 2, 0);
   const Expr both = resize(low, Type::i64) | resize(high, Type::i64) << 32;
   return resize(both >> resize((byte & 3) << 3, Type::i64), Type::i32);
 }
 
+/// What all accesses of global memory share that are not aligned: one helper for each way to do it.
+Helpers::Key anywhere_key(const AccessSite& s, bool is_load, unsigned bytes) {
+  constexpr uint64_t of_its_own = uint64_t{1} << 55; // no variant of write_access_call
+  return {static_cast<uint8_t>(Helper::memory),
+          of_its_own | uint64_t{is_load} << 9 | uint64_t{s.access.coherent} << 8 | bytes};
+}
+
+Expr dword_at(const AccessSite& s, uint32_t at) {
+  const Expr byte = at == 0 ? s.address : s.address + at;
+  if (s.space != Space::global) return load_anywhere(s, byte);
+  const Id function =
+      s.e.helpers.get(anywhere_key(s, true, 4), "load_anywhere", s.c.types[Type::i32], std::array{Type::i64},
+                      [&](Code& k, std::span<const Expr> x) {
+                        return load_anywhere({s.e, k, s.space, x[0], {}, s.access, Type::i32, 1, true}, x[0]);
+                      });
+  return call(s.c, function, Type::i32, {byte});
+}
+
 Expr load_unaligned(const AccessSite& s, uint32_t at) {
-  const Expr low = load_anywhere(s, s.address + at);
-  if (s.access.bytes == 4) return bitcast(low, s.type);
+  const Expr low = dword_at(s, at);
+  if (s.access.bytes == 4) return bitcast(resize(low, integer_like(s.type)), s.type);
   if (s.access.bytes == 8) {
-    const Expr high = load_anywhere(s, s.address + (at + 4));
+    const Expr high = dword_at(s, at + 4);
     return bitcast(resize(low, Type::i64) | resize(high, Type::i64) << 32, s.type);
   }
   const Expr up = low << 16;
@@ -123,6 +143,31 @@ void store_part(const AccessSite& s, Id pointer, Type unit, Expr value, Expr shi
   c.effect(spv::Op::OpStore, {pointer, ((old & keep) | placed).id});
 }
 
+/// The low `bytes` bytes of `data` (at most 4) at any byte of global memory, where other lanes may write what
+/// is around them at the same time. The second word is the first one again where the bytes do not reach it.
+void store_anywhere(const AccessSite& s, Expr data, Expr byte, unsigned bytes) {
+  Code& c = s.c;
+  const Expr shift = (byte & 3) << 3, ones = c.constant(Type::i64, (uint64_t{1} << (bytes * 8)) - 1);
+  const Expr placed = (resize(data, Type::i64) & ones) << shift, cleared = ~(ones << shift);
+  const Id type = c.types[Type::i32], device = s.e.scope(spv::Scope::Device), relaxed = c.module.u32(0);
+  for (const unsigned half : {0u, 1u}) {
+    const Id pointer = word_pointer(s.e, c, s.space, (half == 0 ? byte : byte + (bytes - 1)) >> 2);
+    const auto part = [&](Expr x) { return resize(half == 0 ? x : x >> 32, Type::i32).id; };
+    (void)c.op(spv::Op::OpAtomicAnd, type, {pointer, device, relaxed, part(cleared)});
+    (void)c.op(spv::Op::OpAtomicOr, type, {pointer, device, relaxed, part(placed)});
+  }
+}
+
+void put_at(const AccessSite& s, uint32_t at, Expr data, unsigned bytes) {
+  const Id function = s.e.helpers.get(
+      anywhere_key(s, false, bytes), "store_anywhere", s.c.types[Type::none],
+      std::array{Type::i64, Type::i32}, [&](Code& k, std::span<const Expr> x) {
+        store_anywhere({s.e, k, s.space, x[0], {}, s.access, Type::i32, 1, true}, x[1], x[0], bytes);
+        return Expr{};
+      });
+  (void)call(s.c, function, Type::none, {at == 0 ? s.address : s.address + at, resize(data, Type::i32)});
+}
+
 /// The low `bytes` bytes of the data, which lie in one word.
 void store_narrow(const AccessSite& s, Expr data, Expr byte, unsigned bytes) {
   const uint64_t ones = (uint64_t{1} << (bytes * 8)) - 1;
@@ -136,7 +181,10 @@ Id store_words(const AccessSite& s) {
   for (unsigned i = 0; i < s.components; ++i) {
     const uint32_t at = i * s.access.bytes;
     const Expr data = bitcast(s.data[i], integer_like(s.data[i].type));
-    if (s.unaligned) {
+    if (s.unaligned && s.space == Space::global) {
+      put_at(s, at, data, std::min<unsigned>(s.access.bytes, 4));
+      if (s.access.bytes == 8) put_at(s, at + 4, data >> 32, 4);
+    } else if (s.unaligned) {
       for (unsigned k = 0; k < s.access.bytes; ++k)
         store_narrow(s, k == 0 ? data : data >> (8 * k), s.address + (at + k), 1);
     } else if (s.access.bytes == 8) {
@@ -151,8 +199,9 @@ Id store_words(const AccessSite& s) {
   return 0;
 }
 
-Id load(const AccessSite& s) { return s.space == Space::global ? load_global(s) : load_words(s); }
-Id store(const AccessSite& s) { return s.space == Space::global ? store_global(s) : store_words(s); }
+bool is_whole(const AccessSite& s) { return s.space == Space::global && !s.unaligned; }
+Id load(const AccessSite& s) { return is_whole(s) ? load_global(s) : load_words(s); }
+Id store(const AccessSite& s) { return is_whole(s) ? store_global(s) : store_words(s); }
 
 void write_memory(Emitter& e, Value v) { write_load_store(e, v, is_guarded(e.f, v)); }
 
@@ -167,7 +216,10 @@ Expr load_word(const AccessSite& s, Expr index, uint32_t plus) {
     return resize(unit >> resize((at & 1) << 5, Type::i64), Type::i32);
   }
   const Id pointer = word_pointer(s.e, c, s.space, index, plus);
-  return c.expr(c.op(spv::Op::OpLoad, c.types[Type::i32], {pointer}), Type::i32);
+  const Id type = c.types[Type::i32];
+  if (s.space == Space::global)
+    return c.expr(c.op(spv::Op::OpLoad, type, {pointer, memory_operands(s), 4}), Type::i32);
+  return c.expr(c.op(spv::Op::OpLoad, type, {pointer}), Type::i32);
 }
 
 void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word) {

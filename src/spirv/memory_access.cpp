@@ -2,6 +2,9 @@
 
 #include "container/guest_abi.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace lanewise::spirv {
 
 using ir::MemoryAccess;
@@ -46,9 +49,11 @@ struct Frame {
 
   Id at(Code& c, Space space, Expr address) const {
     const AccessSite site{e, c, space, address, data, access, type, components};
-    if (!maybe_unaligned || space == Space::global) return body(site);
-    // A component of two bytes only leaves its word when it starts at the last one.
-    const Expr in_word = address & 3, aligned = access.bytes == 2 ? in_word != 3 : in_word == 0;
+    const bool words = space != Space::global;
+    if (!maybe_unaligned || (!words && e.options.device.unaligned_global)) return body(site);
+    // In an array of words a component of two bytes only leaves its word when it starts at the last byte.
+    const Expr in_word = address & (words ? 3u : access.bytes - 1u);
+    const Expr aligned = words && access.bytes == 2 ? in_word != 3 : in_word == 0;
     const auto part = [&](bool unaligned) {
       return [&, unaligned](Code& k) {
         return body({e, k, space, address, data, access, type, components, unaligned});
@@ -90,9 +95,11 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const unsigned components = has_value ? inst.components : static_cast<unsigned>(data.size());
   // A 64-bit address that was put together just now goes in as its halves.
   const bool halves = e.patterns.address_in_halves(v);
-  // Only LDS asks: what compilers put into scratch through pointers is aligned (docs/limits.md).
-  const bool maybe_unaligned = kind == Helper::memory && access.space == Space::lds && access.bytes > 1 &&
-                               e.low_zeros(operands[0]) < (access.bytes == 2 ? 1 : 2);
+  const bool asks = access.space != Space::global || !e.options.device.unaligned_global;
+  const bool in_words = access.space == Space::lds || access.space == Space::scratch;
+  const auto whole_at = static_cast<unsigned>(std::countr_zero(unsigned{access.bytes})); // low zeros
+  const bool maybe_unaligned = kind == Helper::memory && asks && access.bytes > 1 &&
+                               e.low_zeros(operands[0]) < (in_words ? std::min(whole_at, 2u) : whole_at);
 
   std::vector<Type> types;
   std::vector<Id> arguments;
@@ -148,6 +155,8 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
 }
 
 Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus) {
+  if (space == Space::global)
+    return global_pointer(e, c, (plus != 0 ? index + plus : index) << 2, c.types[Type::i32]);
   const bool lds = space == Space::lds;
   const Id array = lds ? e.lds() : e.scratch();
   const uint32_t words = (lds ? e.lds_bytes() : e.f.scratch_bytes + 3) / 4;

@@ -17,14 +17,15 @@ struct AccessSite {
   ir::MemoryAccess access;
   ir::Type type; ///< of the result's components, or of the data
   unsigned components;
-  bool unaligned = false; ///< a component may reach over the end of its word of LDS or scratch
+  bool unaligned = false; ///< a component may reach over the end of its word
 };
 using AccessBody = Id (*)(const AccessSite&);
 
 /// Writes the call for memory operation `v`.
 void write_access_call(Emitter& e, ir::Value v, Helper kind, bool ask_active, AccessBody body);
 
-/// Word `index + plus` of LDS or scratch, kept inside the array (what is outside hits its last word).
+/// Word `index + plus` of LDS or scratch, kept inside the array (what is outside hits its last word), or of
+/// global memory.
 [[nodiscard]] Id word_pointer(Emitter& e, Code& c, ir::Space space, Expr index, uint32_t plus = 0);
 /// 64-bit unit of an LDS that is wide (Emitter::wide_lds).
 [[nodiscard]] Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address);

@@ -1,4 +1,5 @@
-// LDS at any byte: guests may (packed structures), while SPIR-V has it as an array of words.
+// Memory at any byte: guests may (packed structures, arrays of small ones). In SPIR-V LDS and scratch are
+// arrays of words, and pointers into global memory have to be aligned to what they point to.
 #include <cstring>
 #include <random>
 
@@ -28,8 +29,8 @@ struct Access {
   uint8_t bytes, components;
   bool sign_extend = false;
   [[nodiscard]] std::string name() const {
-    return fmt::format("{} {} x {}{}", space == Space::lds ? "LDS" : "scratch", components, bytes,
-                       sign_extend ? " signed" : "");
+    const auto* where = space == Space::lds ? "LDS" : space == Space::scratch ? "scratch" : "global";
+    return fmt::format("{} {} x {}{}", where, components, bytes, sign_extend ? " signed" : "");
   }
 };
 
@@ -52,8 +53,15 @@ Function program(const Access& a) {
     const Value at = b.add(b.mul(lane, b.i32(4 * shown)), b.i32(4 * out++));
     b.store(b.add(b.input(Input::dispatch_ptr), b.zext(at, Type::i64)), yes, v, {});
   };
-  const Value mine = a.space == Space::lds ? b.mul(lane, b.i32(room)) : b.i32(0);
-  const auto in_room = [&](uint32_t at) { return b.add(mine, b.i32(at)); };
+  // A room in global memory lies behind the output of all lanes.
+  const Value rooms = b.add(b.input(Input::dispatch_ptr), b.i64(lanes * shown * 4));
+  const Value offset = b.mul(lane, b.i32(room));
+  const auto place = [&](Value at) {
+    if (a.space == Space::scratch) return at;
+    const Value byte = b.add(offset, at);
+    return a.space == Space::lds ? byte : b.add(rooms, b.zext(byte, Type::i64));
+  };
+  const auto in_room = [&](uint32_t at) { return place(b.i32(at)); };
   const MemoryAccess whole{.space = a.space};
   for (unsigned k = 0; k < 8; ++k) b.store(in_room(4 * k), yes, word(2 + k % 4), whole);
   MemoryAccess m{.space = a.space, .bytes = a.bytes, .align = a.bytes, .sign_extend = false};
@@ -63,9 +71,9 @@ Function program(const Access& a) {
     const Value w = b.xor_(word(2 + k), b.i32(0x5a5a5a5a));
     data.push_back(a.bytes == 8 ? b.pack64(w, word(3)) : w);
   }
-  b.store(b.add(mine, b.and_(word(0), b.i32(15))), yes, data, m);
+  b.store(place(b.and_(word(0), b.i32(15))), yes, data, m);
   m.sign_extend = a.sign_extend;
-  const Value loaded = b.load(type, b.add(mine, b.and_(word(1), b.i32(15))), yes, m, a.components);
+  const Value loaded = b.load(type, place(b.and_(word(1), b.i32(15))), yes, m, a.components);
   for (unsigned k = 0; k < 8; ++k) show(b.load(Type::i32, in_room(4 * k), yes, whole));
   for (unsigned k = 0; k < a.components; ++k) {
     const Value v = b.extract(loaded, k);
@@ -79,12 +87,15 @@ Function program(const Access& a) {
 TEST(Unaligned, SpirvAndInterpreterAgree) {
   if (test::Device::get().device() == nullptr) GTEST_SKIP() << test::Device::get().reason();
   std::mt19937 random(5);
-  constexpr Space space = Space::lds;
+  using enum Space;
   for (const Access& a :
-       {Access{space, 2, 1, true}, Access{space, 4, 1}, Access{space, 4, 3}, Access{space, 8, 1}}) {
+       {Access{lds, 2, 1, true}, Access{lds, 4, 1}, Access{lds, 4, 3}, Access{lds, 8, 1},
+        Access{scratch, 2, 1, true}, Access{scratch, 4, 1}, Access{scratch, 4, 4}, Access{scratch, 8, 1},
+        Access{global, 2, 1, true}, Access{global, 2, 1}, Access{global, 4, 1}, Access{global, 4, 2},
+        Access{global, 4, 4}, Access{global, 8, 1}}) {
     SCOPED_TRACE(a.name());
     const Function f = program(a);
-    std::vector<uint8_t> in(lanes * 32), out(lanes * shown * 4);
+    std::vector<uint8_t> in(lanes * 32), out(lanes * (shown * 4 + room));
     for (auto& byte : in) byte = static_cast<uint8_t>(random());
 
     ir::FlatMemory memory(base, in.size() + out.size());
@@ -97,13 +108,16 @@ TEST(Unaligned, SpirvAndInterpreterAgree) {
     ASSERT_TRUE(ran) << ran.error().to_string();
 
     EmitOptions o{.device = test::Device::get().traits(), .zero_memory = true};
+    o.device.unaligned_global = false; // also where the device would do it
     o.seating = {
         .wave_size = lanes, .host_lanes = test::Device::get().subgroup_size(), .workgroup = {lanes, 1, 1}};
     const auto module = test::build(f, o);
     ASSERT_TRUE(test::run(module, in, out, 1));
     for (size_t k = 0; k < out.size(); ++k)
       ASSERT_EQ(out[k], memory.bytes[in.size() + k])
-          << "lane " << k / (4 * shown) << ", word " << k / 4 % shown << ", byte " << k % 4;
+          << (k < lanes * shown * 4
+                  ? fmt::format("lane {}, word {}, byte {}", k / (4 * shown), k / 4 % shown, k % 4)
+                  : fmt::format("room, byte {}", k - lanes * shown * 4));
   }
 }
 
