@@ -1,5 +1,5 @@
 // Loads and stores.
-#include "spirv/memory_access.hpp"
+#include "spirv/unaligned_access.hpp"
 
 #include "spirv/float_format.hpp"
 
@@ -60,49 +60,19 @@ Id store_global(const AccessSite& s) {
   return 0;
 }
 
-// -- arrays of 32-bit words: LDS and scratch, and global memory where an access is not aligned
+// -- LDS and scratch: arrays of 32-bit words
 // -----------------------------------------------------------------------
 
-/// 32 bits at any byte. Reads the words that hold them and no other.
-Expr load_anywhere(const AccessSite& s, Expr byte) {
-  const Expr low = load_word(s, byte >> 2, 0), high = load_word(s, (byte + 3) >> 2, 0);
-  const Expr both = resize(low, Type::i64) | resize(high, Type::i64) << 32;
-  return resize(both >> resize((byte & 3) << 3, Type::i64), Type::i32);
-}
-
-/// What all accesses of global memory share that are not aligned: one helper for each way to do it.
-Helpers::Key anywhere_key(const AccessSite& s, bool is_load, unsigned bytes) {
-  constexpr uint64_t of_its_own = uint64_t{1} << 55; // no variant of write_access_call
-  return {static_cast<uint8_t>(Helper::memory),
-          of_its_own | uint64_t{is_load} << 9 | uint64_t{s.access.coherent} << 8 | bytes};
-}
-
-Expr dword_at(const AccessSite& s, uint32_t at) {
-  const Expr byte = at == 0 ? s.address : s.address + at;
-  if (s.space != Space::global) return load_anywhere(s, byte);
-  const Id function =
-      s.e.helpers.get(anywhere_key(s, true, 4), "load_anywhere", s.c.types[Type::i32], std::array{Type::i64},
-                      [&](Code& k, std::span<const Expr> x) {
-                        return load_anywhere({s.e, k, s.space, x[0], {}, s.access, Type::i32, 1, true}, x[0]);
-                      });
-  return call(s.c, function, Type::i32, {byte});
-}
-
-Expr load_unaligned(const AccessSite& s, uint32_t at) {
-  const Expr low = dword_at(s, at);
-  if (s.access.bytes == 4) return bitcast(resize(low, integer_like(s.type)), s.type);
-  if (s.access.bytes == 8) {
-    const Expr high = dword_at(s, at + 4);
-    return bitcast(resize(low, Type::i64) | resize(high, Type::i64) << 32, s.type);
-  }
-  const Expr up = low << 16;
-  const Expr value = s.access.sign_extend ? ashr(up, same(up, 16)) : up >> 16;
+/// A 16-bit part of a word, or the lower half of one, as the access' result.
+Expr narrow(const AccessSite& s, Expr shifted, unsigned width) {
+  const unsigned up = 32 - width;
+  const Expr high = shifted << up;
+  const Expr value = s.access.sign_extend ? ashr(high, same(high, up)) : high >> up;
   return bitcast(resize(value, integer_like(s.type)), s.type);
 }
 
 /// One component, `at` bytes behind the address.
 Expr load_component(const AccessSite& s, uint32_t at) {
-  if (s.unaligned) return load_unaligned(s, at);
   const Expr index = s.address >> 2;
   const unsigned width = s.access.bytes * 8u;
   if (width == 64) {
@@ -111,61 +81,47 @@ Expr load_component(const AccessSite& s, uint32_t at) {
   }
   if (width == 32) return bitcast(load_word(s, index, at / 4), s.type);
   const Expr byte = at == 0 ? s.address : s.address + at;
-  const Expr shifted = load_word(s, byte >> 2, 0) >> ((byte & 3) << 3);
-  const unsigned up = 32 - width;
-  const Expr high = shifted << up;
-  const Expr value = s.access.sign_extend ? ashr(high, same(high, up)) : high >> up;
-  return bitcast(resize(value, integer_like(s.type)), s.type);
+  return narrow(s, load_word(s, byte >> 2, 0) >> ((byte & 3) << 3), width);
+}
+
+/// The components of an access whose dwords these are.
+Expr component(const AccessSite& s, std::span<const Expr> dwords, unsigned i) {
+  if (s.access.bytes == 2) return narrow(s, dwords[0], 16);
+  if (s.access.bytes == 4) return bitcast(resize(dwords[i], integer_like(s.type)), s.type);
+  const Expr low = dwords[2 * i], high = dwords[2 * i + 1];
+  return bitcast(resize(low, Type::i64) | resize(high, Type::i64) << 32, s.type);
 }
 
 Id load_words(const AccessSite& s) {
+  std::vector<Expr> dwords;
+  if (s.unaligned) dwords = load_anywhere(s, s.components * s.access.bytes);
   std::vector<uint32_t> parts{s.c.types.tuple(s.type, s.components), 0};
-  for (unsigned i = 0; i < s.components; ++i) parts.push_back(load_component(s, i * s.access.bytes).id);
+  for (unsigned i = 0; i < s.components; ++i)
+    parts.push_back((s.unaligned ? component(s, dwords, i) : load_component(s, i * s.access.bytes)).id);
   if (s.components == 1) return parts[2];
   parts[1] = s.e.module.new_id();
   append_instruction(s.c.words, spv::Op::OpCompositeConstruct, parts);
   return parts[1];
 }
 
-/// Part of a word (or of a 64-bit unit). In LDS other lanes may write the rest of it at the same time.
-void store_part(const AccessSite& s, Id pointer, Type unit, Expr value, Expr shift, uint64_t ones) {
+/// The bits of `mask` in a word (or a 64-bit unit) become those of `bits`. In LDS other lanes may write the
+/// rest of it at the same time.
+void replace(const AccessSite& s, Id pointer, Type unit, Expr bits, Expr mask) {
   Code& c = s.c;
-  const Expr by = resize(shift, unit);
-  const Expr placed = (resize(value, unit) & ones) << by, keep = ~(c.constant(unit, ones) << by);
   const Id type = c.types[unit];
   if (s.space == Space::lds) {
     const Id workgroup = s.e.scope(spv::Scope::Workgroup), relaxed = c.module.u32(0);
-    (void)c.op(spv::Op::OpAtomicAnd, type, {pointer, workgroup, relaxed, keep.id});
-    (void)c.op(spv::Op::OpAtomicOr, type, {pointer, workgroup, relaxed, placed.id});
+    (void)c.op(spv::Op::OpAtomicAnd, type, {pointer, workgroup, relaxed, (~mask).id});
+    (void)c.op(spv::Op::OpAtomicOr, type, {pointer, workgroup, relaxed, bits.id});
     return;
   }
   const Expr old = c.expr(c.op(spv::Op::OpLoad, type, {pointer}), unit);
-  c.effect(spv::Op::OpStore, {pointer, ((old & keep) | placed).id});
+  c.effect(spv::Op::OpStore, {pointer, ((old & ~mask) | bits).id});
 }
 
-/// The low `bytes` bytes of `data` (at most 4) at any byte of global memory, where other lanes may write what
-/// is around them at the same time. The second word is the first one again where the bytes do not reach it.
-void store_anywhere(const AccessSite& s, Expr data, Expr byte, unsigned bytes) {
-  Code& c = s.c;
-  const Expr shift = (byte & 3) << 3, ones = c.constant(Type::i64, (uint64_t{1} << (bytes * 8)) - 1);
-  const Expr placed = (resize(data, Type::i64) & ones) << shift, cleared = ~(ones << shift);
-  const Id type = c.types[Type::i32], device = s.e.scope(spv::Scope::Device), relaxed = c.module.u32(0);
-  for (const unsigned half : {0u, 1u}) {
-    const Id pointer = word_pointer(s.e, c, s.space, (half == 0 ? byte : byte + (bytes - 1)) >> 2);
-    const auto part = [&](Expr x) { return resize(half == 0 ? x : x >> 32, Type::i32).id; };
-    (void)c.op(spv::Op::OpAtomicAnd, type, {pointer, device, relaxed, part(cleared)});
-    (void)c.op(spv::Op::OpAtomicOr, type, {pointer, device, relaxed, part(placed)});
-  }
-}
-
-void put_at(const AccessSite& s, uint32_t at, Expr data, unsigned bytes) {
-  const Id function = s.e.helpers.get(
-      anywhere_key(s, false, bytes), "store_anywhere", s.c.types[Type::none],
-      std::array{Type::i64, Type::i32}, [&](Code& k, std::span<const Expr> x) {
-        store_anywhere({s.e, k, s.space, x[0], {}, s.access, Type::i32, 1, true}, x[1], x[0], bytes);
-        return Expr{};
-      });
-  (void)call(s.c, function, Type::none, {at == 0 ? s.address : s.address + at, resize(data, Type::i32)});
+void store_part(const AccessSite& s, Id pointer, Type unit, Expr value, Expr shift, uint64_t ones) {
+  const Expr by = resize(shift, unit), mask = s.c.constant(unit, ones);
+  replace(s, pointer, unit, (resize(value, unit) & mask) << by, mask << by);
 }
 
 /// The low `bytes` bytes of the data, which lie in one word.
@@ -176,18 +132,24 @@ void store_narrow(const AccessSite& s, Expr data, Expr byte, unsigned bytes) {
   store_part(s, word_pointer(s.e, s.c, s.space, byte >> 2), Type::i32, data, (byte & 3) << 3, ones);
 }
 
+/// The data as dwords; 16-bit data is one.
+std::vector<Expr> dwords_of(const AccessSite& s) {
+  std::vector<Expr> dwords;
+  for (const Expr& component : s.data) {
+    const Expr data = bitcast(component, integer_like(component.type));
+    dwords.push_back(resize(data, Type::i32));
+    if (s.access.bytes == 8) dwords.push_back(resize(data >> 32, Type::i32));
+  }
+  return dwords;
+}
+
 Id store_words(const AccessSite& s) {
+  if (s.unaligned) return store_anywhere(s, dwords_of(s), s.components * s.access.bytes), 0;
   const Expr index = s.address >> 2;
   for (unsigned i = 0; i < s.components; ++i) {
     const uint32_t at = i * s.access.bytes;
     const Expr data = bitcast(s.data[i], integer_like(s.data[i].type));
-    if (s.unaligned && s.space == Space::global) {
-      put_at(s, at, data, std::min<unsigned>(s.access.bytes, 4));
-      if (s.access.bytes == 8) put_at(s, at + 4, data >> 32, 4);
-    } else if (s.unaligned) {
-      for (unsigned k = 0; k < s.access.bytes; ++k)
-        store_narrow(s, k == 0 ? data : data >> (8 * k), s.address + (at + k), 1);
-    } else if (s.access.bytes == 8) {
+    if (s.access.bytes == 8) {
       store_word(s, index, at / 4, resize(data, Type::i32));
       store_word(s, index, at / 4 + 1, resize(data >> 32, Type::i32));
     } else if (s.access.bytes == 4) {
@@ -228,6 +190,13 @@ void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word) {
     return store_part(s, wide_lds_pointer(s.e, s.c, at << 2), Type::i64, word, (at & 1) << 5, 0xffff'ffff);
   }
   s.c.effect(spv::Op::OpStore, {word_pointer(s.e, s.c, s.space, index, plus), word.id});
+}
+
+void replace_bits(const AccessSite& s, Expr index, Expr bits, Expr mask) {
+  if (!is_wide(s)) return replace(s, word_pointer(s.e, s.c, s.space, index), Type::i32, bits, mask);
+  const Expr by = resize((index & 1) << 5, Type::i64);
+  const auto placed = [&](Expr x) { return resize(x, Type::i64) << by; };
+  replace(s, wide_lds_pointer(s.e, s.c, index << 2), Type::i64, placed(bits), placed(mask));
 }
 
 void write_load_store(Emitter& e, Value v, bool ask_active) {

@@ -51,14 +51,16 @@ struct Frame {
     const AccessSite site{e, c, space, address, data, access, type, components};
     const bool words = space != Space::global;
     if (!maybe_unaligned || (!words && e.options.device.unaligned_global)) return body(site);
-    // In an array of words a component of two bytes only leaves its word when it starts at the last byte.
-    const Expr in_word = address & (words ? 3u : access.bytes - 1u);
-    const Expr aligned = words && access.bytes == 2 ? in_word != 3 : in_word == 0;
     const auto part = [&](bool unaligned) {
       return [&, unaligned](Code& k) {
         return body({e, k, space, address, data, access, type, components, unaligned});
       };
     };
+    // Two words of scratch are cheaper than a branch.
+    if (space == Space::scratch) return part(true)(c);
+    // In an array of words a component of two bytes only leaves its word when it starts at the last byte.
+    const Expr in_word = address & (words ? 3u : access.bytes - 1u);
+    const Expr aligned = words && access.bytes == 2 ? in_word != 3 : in_word == 0;
     return choose(c, aligned, result_type, has_value, part(false), part(true));
   }
 

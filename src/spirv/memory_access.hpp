@@ -31,9 +31,11 @@ void write_access_call(Emitter& e, ir::Value v, Helper kind, bool ask_active, Ac
 [[nodiscard]] Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address);
 /// Whether this site's words are parts of such units.
 [[nodiscard]] inline bool is_wide(const AccessSite& s) { return s.space == ir::Space::lds && s.e.wide_lds(); }
-/// A 32-bit word of LDS or scratch, `plus` words behind `index`.
+/// A 32-bit word, `plus` words behind `index`; stores are of LDS or scratch only.
 [[nodiscard]] Expr load_word(const AccessSite& s, Expr index, uint32_t plus);
 void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word);
+/// The bits of `mask` in a word of LDS or scratch become those of `bits`, which has no others.
+void replace_bits(const AccessSite& s, Expr index, Expr bits, Expr mask);
 /// A pointer into global memory.
 [[nodiscard]] Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee);
 
