@@ -39,6 +39,20 @@ uint64_t signed_field(const L& x) {
   return cut(x, static_cast<uint64_t>(sign_extend(unsigned_field(x), bits)));
 }
 
+/// v_perm_b32: byte by byte, out of {signs and constants, operand 0, operand 1}.
+uint64_t byte_perm(const L& x) {
+  const uint64_t bytes = x.v[0] << 32 | (x.v[1] & 0xffff'ffff);
+  uint64_t result = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    const uint64_t selector = x.v[2] >> (8 * k) & 0xff;
+    uint64_t byte = selector == 12 ? 0 : 0xff;
+    if (selector < 8) byte = bytes >> (8 * selector) & 0xff;
+    if (selector >= 8 && selector < 12) byte = bytes >> (16 * (selector - 8) + 15) & 1 ? 0xff : 0;
+    result |= byte << (8 * k);
+  }
+  return result;
+}
+
 void add_representation(Table& t) {
   const auto at = [&](Op op) -> Evaluator& { return t[static_cast<unsigned>(op)]; };
   at(Op::select) = [](const L& x) { return x.v[0] ? x.v[1] : x.v[2]; };
@@ -93,6 +107,7 @@ void add_bits(Table& t) {
   };
   at(Op::ubfe) = unsigned_field;
   at(Op::sbfe) = signed_field;
+  at(Op::byte_perm) = byte_perm;
 }
 
 void add_comparisons(Table& t) {

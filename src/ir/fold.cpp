@@ -21,6 +21,7 @@ rules::RuleTable make_rules() {
   rules::RuleTable table{};
   rules::add_integer_rules(table);
   rules::add_bit_rules(table);
+  rules::add_byte_rules(table);
   rules::add_representation_rules(table);
   rules::add_lane_rules(table);
   rules::add_float_rules(table);

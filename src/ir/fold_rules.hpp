@@ -13,6 +13,7 @@ using RuleTable = std::array<Rule, kOpCount>;
 
 void add_integer_rules(RuleTable&);        // fold_integer.cpp
 void add_bit_rules(RuleTable&);            // fold_bits.cpp
+void add_byte_rules(RuleTable&);           // fold_bytes.cpp
 void add_representation_rules(RuleTable&); // fold_representation.cpp
 void add_lane_rules(RuleTable&);           // fold_lanes.cpp
 void add_float_rules(RuleTable&);          // fold_float.cpp

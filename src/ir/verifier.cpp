@@ -65,7 +65,8 @@ std::string_view signature(Op op) {
   case Op::sub_c:
   case Op::borrow: return "n0m";
   case Op::ubfe:
-  case Op::sbfe: return "iii";
+  case Op::sbfe:
+  case Op::byte_perm: return "iii";
   case Op::ffma:
   case Op::fdiv_scale:
   case Op::fdiv_scale_flag:

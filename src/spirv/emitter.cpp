@@ -165,8 +165,9 @@ Id Emitter::scratch() {
 void Emitter::write(ir::Value v) {
   static const HandlerTable table = [] {
     HandlerTable t{};
-    for (auto add : {add_integer_handlers, add_bit_handlers, add_float_handlers, add_float_special_handlers,
-                     add_convert_handlers, add_memory_handlers, add_atomic_handlers, add_lane_handlers})
+    for (auto add : {add_integer_handlers, add_bit_handlers, add_byte_handlers, add_float_handlers,
+                     add_float_special_handlers, add_convert_handlers, add_memory_handlers,
+                     add_atomic_handlers, add_lane_handlers})
       add(t);
     return t;
   }();

@@ -91,6 +91,7 @@ using Handler = void (*)(Emitter&, ir::Value);
 using HandlerTable = std::array<Handler, ir::kOpCount>;
 void add_integer_handlers(HandlerTable& t);
 void add_bit_handlers(HandlerTable& t);
+void add_byte_handlers(HandlerTable& t);
 void add_float_handlers(HandlerTable& t);
 void add_float_special_handlers(HandlerTable& t);
 void add_convert_handlers(HandlerTable& t);

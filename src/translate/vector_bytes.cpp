@@ -6,32 +6,8 @@ namespace {
 
 Value byte(Translator& t, Value v, unsigned k) { return t.b.ubfe(v, t.b.i32(8 * k), t.b.i32(8)); }
 
-/// Each selector byte: 0..7 a byte of {s0, s1}, 8..11 the sign of byte 1, 3, 5, 7 spread, 12 zero, 13 and up
-/// ones.
-Value permuted_byte(Translator& t, Value low, Value high, Value selector) {
-  auto& b = t.b;
-  const Value from_high = b.ne(b.and_(selector, b.i32(4)), b.i32(0));
-  const Value word = b.select(from_high, high, low);
-  const Value picked = b.and_(b.lshr(word, b.shl(b.and_(selector, b.i32(3)), b.i32(3))), b.i32(255));
-  // Selectors 8 and 9 are of the low word, 10 and 11 of the high word; odd ones take bit 31, even ones
-  // bit 15.
-  const Value sign_word = b.select(b.ne(b.and_(selector, b.i32(2)), b.i32(0)), high, low);
-  const Value odd = b.ne(b.and_(selector, b.i32(1)), b.i32(0));
-  const Value at_top = b.select(odd, sign_word, b.shl(sign_word, b.i32(16)));
-  const Value sign = b.and_(b.ashr(at_top, b.i32(31)), b.i32(255));
-  const Value fixed = b.select(b.eq(selector, b.i32(12)), b.i32(0), b.i32(255));
-  const Value above = b.select(b.ult(selector, b.i32(12)), sign, fixed);
-  return b.select(b.ult(selector, b.i32(8)), picked, above);
-}
-
-/// With known selectors each byte is one bit field, most often.
 void perm(Translator& t, const Instruction& i) {
-  auto& b = t.b;
-  const Value high = t.b32(i, 0), low = t.b32(i, 1), selectors = t.b32(i, 2);
-  Value result = b.i32(0);
-  for (unsigned k = 0; k < 4; ++k)
-    result = b.or_(result, b.shl(permuted_byte(t, low, high, byte(t, selectors, k)), b.i32(8 * k)));
-  t.set_b32(i, result);
+  t.set_b32(i, t.b.byte_perm(t.b32(i, 0), t.b32(i, 1), t.b32(i, 2)));
 }
 
 void lerp(Translator& t, const Instruction& i) { // (x + y + rounding bit) / 2, byte by byte

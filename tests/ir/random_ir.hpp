@@ -115,14 +115,23 @@ class RandomFunction {
                                         Op::ashr, Op::umin, Op::umax, Op::smin,     Op::smax};
     static constexpr std::array kUnary{Op::not_, Op::bit_reverse, Op::popcount, Op::find_lsb, Op::find_msb};
     const Type t = integer();
-    switch (below(8)) {
+    switch (below(9)) {
     case 0: return add(b_.emit(kUnary[below(kUnary.size())], {any(t)}));
     case 1: return add(b_.add_c(any(t), any(t), any(Type::u1)));
     case 2: return add(b_.sub_c(any(t), any(t), any(Type::u1)));
     case 3: return add(b_.ubfe(any(Type::i32), any(Type::i32), any(Type::i32)));
     case 4: return add(b_.sbfe(any(Type::i32), any(Type::i32), any(Type::i32)));
+    case 5: return add(b_.byte_perm(any(Type::i32), any(Type::i32), selectors()));
     default: return add(b_.emit(kBinary[below(kBinary.size())], {any(t), any(t)}));
     }
+  }
+
+  /// Of byte_perm: any number, or a constant whose bytes mean something.
+  Value selectors() {
+    if (below(3) == 0) return any(Type::i32);
+    uint32_t bytes = 0;
+    for (unsigned k = 0; k < 4; ++k) bytes = bytes << 8 | below(15);
+    return b_.i32(bytes);
   }
 
   void mask_operation() {

@@ -128,6 +128,14 @@ TEST(Simplify, BitsAndShifts) {
       {"%r = i32 sbfe %a, i32 24, i32 12", "ashr(a, 24)"},
       {"%1 = i32 ubfe %a, i32 4, i32 8\n %r = i32 ubfe %1, i32 2, i32 10", "ubfe(a, 6, 6)"},
       {"%r = i32 sbfe i32 0xf0, i32 4, i32 4", "-1"},
+      {"%r = i32 byte_perm %a, %b, i32 0x07060504", "a"},
+      {"%r = i32 byte_perm %a, %b, i32 0x03020100", "b"},
+      {"%r = i32 byte_perm %a, %b, i32 0x06050403", "or(lshr(b, 24), shl(a, 8))"},
+      {"%r = i32 byte_perm %a, %b, i32 0x0c0c0c05", "ubfe(a, 8, 8)"},
+      {"%r = i32 byte_perm %a, %b, i32 0x0d0d0d0c", "-256"},
+      {"%r = i32 byte_perm %a, %b, i32 0x00010203", "byte_perm(0, b, 0x10203)"},
+      {"%r = i32 byte_perm %a, %a, i32 0x07020504", "a"},
+      {"%r = i32 byte_perm i32 0x80, i32 0x8000, i32 0x0408090c", "0x80ff0000"},
   };
   check(cases);
 }

@@ -52,7 +52,8 @@ void add_integer_cases(std::vector<Case>& c) {
   for (const Op op : {Op::and_, Op::or_, Op::xor_, Op::eq, Op::ne})
     c.push_back({op, Type::u1, {Type::u1, Type::u1}});
   c.push_back({Op::not_, Type::u1, {Type::u1}});
-  for (const Op op : {Op::ubfe, Op::sbfe}) c.push_back({op, Type::i32, {Type::i32, Type::i32, Type::i32}});
+  for (const Op op : {Op::ubfe, Op::sbfe, Op::byte_perm})
+    c.push_back({op, Type::i32, {Type::i32, Type::i32, Type::i32}});
   for (const Op op : {Op::zext, Op::sext}) {
     c.push_back({op, Type::i64, {Type::i32}});
     c.push_back({op, Type::i32, {Type::i16}});
@@ -212,6 +213,8 @@ TEST_F(OnDevice, OperationsGiveTheEvaluatorsBits) {
     for (uint32_t i = 0; i < items; ++i)
       for (size_t k = 0; k < c.operands.size(); ++k) {
         in[i * 4 + k] = operand_bits(c.operands[k], rng);
+        // Selectors of which most mean different things.
+        if (c.op == Op::byte_perm && k == 2 && i % 4 != 0) in[i * 4 + 2] = rng() & 0x0f0f'0f0f;
         // v_div_scale takes one of its other operands.
         if ((c.op == Op::fdiv_scale || c.op == Op::fdiv_scale_flag) && k == 2)
           in[i * 4] = in[i * 4 + 1 + rng() % 2];

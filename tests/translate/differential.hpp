@@ -134,6 +134,7 @@ inline uint32_t random_word(Random& random) {
   case 2: return 0x3f000000 + (bits & 0x80ffffff); // about 1
   case 3: return (bits & 0x87ff87ff) | 0x38003800; // two f16 about 1
   case 4: return (bits & 0x800fffff) | 0x3ff00000; // high half of an f64 about 1
+  case 5: return bits & 0x0f0f0f0f;                // byte selectors
   default: return bits;
   }
 }
