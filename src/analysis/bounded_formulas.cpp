@@ -4,8 +4,10 @@ namespace lanewise::analysis {
 namespace {
 
 /// Steps that every question adds to the account, what is on it at the beginning, which part of it one
-/// question may use, and what it may use in any case.
-constexpr uint64_t kEarned = 8, kInitial = 2048, kPart = 8, kAlways = 16;
+/// question may use, what it may use in any case, and how many times over steps without an answer count: a
+/// program whose formulas do not fit stops trying soon, one whose formulas are large but fit keeps its
+/// account.
+constexpr uint64_t kEarned = 8, kInitial = 2048, kPart = 8, kAlways = 16, kWasted = 8;
 
 } // namespace
 
@@ -19,7 +21,7 @@ std::optional<Formula> BoundedFormulas::and_(Formula a, Formula b) {
   uint32_t steps = allowance();
   const uint32_t before = steps;
   const auto result = pool_->and_within(a, b, steps);
-  spent_ += before - steps;
+  spent_ += (result ? 1 : kWasted) * (before - steps);
   return result;
 }
 
@@ -63,7 +65,7 @@ Formula BoundedFormulas::rebuild_above(Formula f, uint32_t floor, const FormulaP
   uint32_t steps = 4 * allowance();
   const uint32_t before = steps;
   const auto result = pool_->rebuild_within(f, floor, step, memo, steps);
-  spent_ += before - steps;
+  spent_ += (result ? 1 : kWasted) * (before - steps);
   if (result) return *result;
   const Formula above = pool_->outer_below(f, floor);
   memo[f.bits] = above;

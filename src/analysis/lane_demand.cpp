@@ -13,7 +13,7 @@ namespace {
 
 /// Visits of one value after which its demand is called larger than it is, so that growing ends. Loops nest
 /// less deep than this in all but made-up programs.
-constexpr uint8_t kPatience = 24;
+constexpr uint8_t kPatience = 8;
 
 } // namespace
 
