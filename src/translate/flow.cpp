@@ -6,7 +6,7 @@
 
 namespace lanewise::translate {
 
-Flow::Flow(const Graph& graph) : irreducible_(graph.nodes.size()) {
+Flow::Flow(const Graph& graph) : reach_(graph), irreducible_(graph.nodes.size()) {
   number_variables(graph);
   order_nodes(graph);
   collect_predecessors(graph);
@@ -19,7 +19,7 @@ void Flow::number_variables(const Graph& graph) {
   std::array<bool, reg::count> written{};
   for (const CodeBlock& b : graph.code.blocks())
     for (const auto& i : graph.code.instructions(b))
-      for_each_written(i, graph.code.wave(), [&](unsigned r) { written[r] = true; });
+      for_each_written(i, graph.code.wave(), reach_.registers(i), [&](unsigned r) { written[r] = true; });
   if (!graph.slots.empty()) for_each_interface(graph.vgprs, [&](unsigned r) { written[r] = true; });
   if (!graph.slots.empty()) written[reg::loads] = written[reg::stores] = true;
   variable_.fill(no_variable);
@@ -81,7 +81,8 @@ void Flow::find_written(const Graph& graph) {
     for (unsigned v = 0; v < variable_count(); ++v) written_.insert(s.node, v);
   for (uint32_t n = 0; n < graph.nodes.size(); ++n)
     for (const auto& i : graph.code.instructions(graph.block(graph.nodes[n])))
-      for_each_written(i, graph.code.wave(), [&](unsigned r) { written_.insert(n, variable_[r]); });
+      for_each_written(i, graph.code.wave(), reach_.registers(i),
+                       [&](unsigned r) { written_.insert(n, variable_[r]); });
 }
 
 uint32_t Flow::representative(uint32_t node) {

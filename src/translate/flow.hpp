@@ -6,6 +6,7 @@
 
 #include "translate/graph.hpp"
 #include "translate/registers.hpp"
+#include "translate/relative_reach.hpp"
 
 #include <span>
 #include <vector>
@@ -44,6 +45,8 @@ class Flow {
   [[nodiscard]] bool loop_changes(uint32_t header, unsigned reg) const {
     return variable_[reg] != no_variable && changes(header, variable_[reg]);
   }
+  /// How many registers a relative access may choose from.
+  [[nodiscard]] const RelativeReach& relative_reach() const { return reach_; }
   [[nodiscard]] unsigned variable_count() const { return static_cast<unsigned>(registers_.size()); }
   [[nodiscard]] unsigned register_of(unsigned variable) const { return registers_[variable]; }
 
@@ -58,6 +61,7 @@ class Flow {
   void collect_changes(uint32_t node, std::vector<uint32_t>& seen);
   uint32_t representative(uint32_t node);
 
+  RelativeReach reach_;
   std::vector<uint32_t> order_, position_, first_, predecessors_;
   std::vector<uint32_t> inner_; ///< union-find: outermost loop header seen so far that holds a node
   std::vector<bool> irreducible_;

@@ -5,6 +5,7 @@
 #include "rdna2/instruction.hpp"
 #include "rdna2/opcode_info.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -23,19 +24,20 @@ inline constexpr unsigned stores = vgpr0 + 257;
 inline constexpr unsigned count = vgpr0 + 258;
 } // namespace reg
 
-/// Calls `f(register)` for each register that an instruction may write. `vgprs` bounds relative destinations.
+/// Calls `f(register)` for each register that an instruction may write. A relative destination is one of
+/// `reach` registers.
 template <class F>
-void for_each_written(const rdna2::Instruction& i, rdna2::WaveSize wave, F&& f) {
+void for_each_written(const rdna2::Instruction& i, rdna2::WaveSize wave, unsigned reach, F&& f) {
   const auto& row = rdna2::info(i.opcode);
   const bool wave64 = wave == rdna2::WaveSize::wave64;
   for (const rdna2::Operand& d : i.dst) {
     const bool relative = row.has(rdna2::OpcodeFlag::relative_dst);
     if (d.is_vgpr()) {
-      const unsigned end = relative ? 256u : d.reg + unsigned{d.dwords};
+      const unsigned end = relative ? std::min(256u, d.reg + reach) : d.reg + unsigned{d.dwords};
       for (unsigned r = d.reg; r < end; ++r) f(reg::vgpr0 + r);
     } else if (d.is_sgpr()) {
-      const unsigned end = relative ? unsigned{reg::vcc_hi} + 1 : d.reg + unsigned{d.dwords};
-      for (unsigned r = d.reg; r < end; ++r)
+      const unsigned end = d.reg + unsigned{d.dwords} + (relative ? reach - 1 : 0);
+      for (unsigned r = d.reg; r < (relative ? std::min(end, reg::vcc_hi + 1) : end); ++r)
         f(r == reg::exec_lo || (r == reg::exec_hi && wave64) ? unsigned{reg::exec} : r);
     }
   }

@@ -273,32 +273,36 @@ void select64(Translator& t, const Instruction& i) {
   set64(t, i, t.b.select(t.scc(), source64(t, i, 0), source64(t, i, 1)));
 }
 
-/// One of s[first], s[first + 1] .. s105 by M0.
-Value relative_sgpr(Translator& t, unsigned first, Value index) {
+/// What a relative access of s[first] may mean ends before this register, s106 at the latest.
+unsigned end_of_reach(Translator& t, const Instruction& i, unsigned first) {
+  return std::min(reg::vcc_lo, first + t.relative_reach(i));
+}
+
+/// One of s[first], s[first + 1] .. by M0.
+Value relative_sgpr(Translator& t, const Instruction& i, unsigned half, Value index) {
+  const unsigned first = i.src[0].reg + half, end = end_of_reach(t, i, first);
   Value v = t.b.i32(0);
-  for (unsigned r = first; r < reg::vcc_lo; ++r)
-    v = t.b.select(t.b.eq(index, t.b.i32(r - first)), t.sgpr(r), v);
+  for (unsigned r = first; r < end; ++r) v = t.b.select(t.b.eq(index, t.b.i32(r - first)), t.sgpr(r), v);
   return v;
 }
-void movrels32(Translator& t, const Instruction& i) {
-  set32(t, i, relative_sgpr(t, i.src[0].reg, t.sgpr(reg::m0)));
-}
+void movrels32(Translator& t, const Instruction& i) { set32(t, i, relative_sgpr(t, i, 0, t.sgpr(reg::m0))); }
 void movrels64(Translator& t, const Instruction& i) {
   const Value m0 = t.sgpr(reg::m0);
-  const Value lo = relative_sgpr(t, i.src[0].reg, m0), hi = relative_sgpr(t, i.src[0].reg + 1u, m0);
+  const Value lo = relative_sgpr(t, i, 0, m0), hi = relative_sgpr(t, i, 1, m0);
   set64(t, i, t.b.pack64(lo, hi));
 }
-void write_relative(Translator& t, unsigned first, Value index, Value v) {
-  for (unsigned r = first; r < reg::vcc_lo; ++r)
+void write_relative(Translator& t, const Instruction& i, unsigned half, Value index, Value v) {
+  const unsigned first = i.dst[0].reg + half, end = end_of_reach(t, i, first);
+  for (unsigned r = first; r < end; ++r)
     t.set_sgpr(r, t.b.select(t.b.eq(index, t.b.i32(r - first)), v, t.sgpr(r)));
 }
 void movreld32(Translator& t, const Instruction& i) {
-  write_relative(t, i.dst[0].reg, t.sgpr(reg::m0), source(t, i, 0));
+  write_relative(t, i, 0, t.sgpr(reg::m0), source(t, i, 0));
 }
 void movreld64(Translator& t, const Instruction& i) {
   const Value v = source64(t, i, 0), m0 = t.sgpr(reg::m0);
-  write_relative(t, i.dst[0].reg, m0, t.b.lo32(v));
-  write_relative(t, i.dst[0].reg + 1u, m0, t.b.hi32(v));
+  write_relative(t, i, 0, m0, t.b.lo32(v));
+  write_relative(t, i, 1, m0, t.b.hi32(v));
 }
 
 using enum Opcode;

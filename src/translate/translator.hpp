@@ -41,6 +41,10 @@ class Translator {
   // -- about the program
   [[nodiscard]] bool wave64() const { return function_->wave_size == 64; }
   [[nodiscard]] const container::Kernel& kernel() const { return *kernel_; }
+  /// How many registers M0 may choose from.
+  [[nodiscard]] unsigned relative_reach(const rdna2::Instruction& i) const {
+    return flow_->relative_reach().registers(i);
+  }
   [[nodiscard]] const container::ShaderBinary& binary() const { return graph_->code.binary(); }
   /// Errors end the translation after the instruction.
   void unsupported(const Instruction& i, std::string what);

@@ -296,13 +296,20 @@ void swap(Translator& t, const Instruction& i) {
   t.set_vgpr(i.dst[1].reg, y);
 }
 
+/// v[first] .. before `end` are what a relative access may mean.
+unsigned end_of_reach(Translator& t, const Instruction& i, unsigned first) {
+  const unsigned there = std::max(t.kernel().descriptor.vgpr_count, first + 1);
+  return std::min({256u, there, first + t.relative_reach(i)});
+}
+
 /// One of v[first], v[first + 1] .. by a uniform index; registers that the kernel does not have read as 0.
-Value relative(Translator& t, unsigned first, Value index) {
-  const unsigned end = std::min(256u, std::max(t.kernel().descriptor.vgpr_count, first + 1));
+Value relative(Translator& t, const Instruction& i, Value index) {
+  const unsigned first = i.src[0].reg, end = end_of_reach(t, i, first);
   std::vector<Value> level;
   for (unsigned r = first; r < end; ++r) level.push_back(t.strip(t.vgpr(r)));
   // A tree of selects, one level for each bit of the index.
-  const Value in_range = t.b.ult(index, t.b.i32(end - first));
+  const bool may_leave = t.relative_reach(i) > end - first;
+  const Value in_range = may_leave ? t.b.ult(index, t.b.i32(end - first)) : t.b.u1(true);
   for (unsigned bit = 0; level.size() > 1; ++bit) {
     const Value odd = t.b.ne(t.b.and_(index, t.b.i32(1u << bit)), t.b.i32(0));
     for (size_t k = 0; 2 * k < level.size(); ++k)
@@ -311,28 +318,24 @@ Value relative(Translator& t, unsigned first, Value index) {
   }
   return t.b.select(in_range, level[0], t.b.i32(0));
 }
-void set_relative(Translator& t, unsigned first, Value index, Value v) {
-  const unsigned end = std::min(256u, std::max(t.kernel().descriptor.vgpr_count, first + 1));
+void set_relative(Translator& t, const Instruction& i, Value index, Value v) {
+  const unsigned first = i.dst[0].reg, end = end_of_reach(t, i, first);
   for (unsigned r = first; r < end; ++r) {
     const Value old = t.strip(t.vgpr(r));
     t.set_vgpr(r, t.b.select(t.b.eq(index, t.b.i32(r - first)), v, old));
   }
 }
-void movrels(Translator& t, const Instruction& i) {
-  t.set_b32(i, relative(t, i.src[0].reg, t.sgpr(reg::m0)));
-}
-void movreld(Translator& t, const Instruction& i) {
-  set_relative(t, i.dst[0].reg, t.sgpr(reg::m0), t.b32(i, 0));
-}
+void movrels(Translator& t, const Instruction& i) { t.set_b32(i, relative(t, i, t.sgpr(reg::m0))); }
+void movreld(Translator& t, const Instruction& i) { set_relative(t, i, t.sgpr(reg::m0), t.b32(i, 0)); }
 void movrelsd(Translator& t, const Instruction& i) {
   const Value m0 = t.sgpr(reg::m0);
-  set_relative(t, i.dst[0].reg, m0, relative(t, i.src[0].reg, m0));
+  set_relative(t, i, m0, relative(t, i, m0));
 }
 /// M0 holds two indices: 9:0 of the source, 25:16 of the destination.
 void movrelsd_2(Translator& t, const Instruction& i) {
   const Value m0 = t.sgpr(reg::m0), ten = t.b.i32(10);
-  const Value v = relative(t, i.src[0].reg, t.b.ubfe(m0, t.b.i32(0), ten));
-  set_relative(t, i.dst[0].reg, t.b.ubfe(m0, t.b.i32(16), ten), v);
+  const Value v = relative(t, i, t.b.ubfe(m0, t.b.i32(0), ten));
+  set_relative(t, i, t.b.ubfe(m0, t.b.i32(16), ten), v);
 }
 
 using enum Opcode;

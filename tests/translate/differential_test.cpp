@@ -321,6 +321,30 @@ TEST_P(Differential, EmulatorAndInterpreterAgree) {
   check_all(wave_size, form, 4);
 }
 
+/// Registers chosen by an M0 of which the code says how large it may be: those that it cannot mean stay as
+/// they are without being asked about.
+TEST(RelativeMoves, BehindABoundAgree) {
+  const struct {
+    const char* code;
+    std::vector<uint32_t> words;
+  } cases[] = {
+      {"s_and_b32 m0, s16, 3 ; v_movreld_b32 v14, v2", {0x877c8310, 0x7e1c8502}},
+      {"s_and_b32 m0, s16, 3 ; v_movrels_b32 v14, v2", {0x877c8310, 0x7e1c8702}},
+      {"s_and_b32 m0, s16, 3 ; v_movrelsd_b32 v14, v2", {0x877c8310, 0x7e1c8902}},
+      {"s_and_b32 m0, s16, 3 ; s_movreld_b32 s16, s20", {0x877c8310, 0xbe903014}},
+      {"s_and_b32 m0, s16, 3 ; s_movrels_b32 s16, s16", {0x877c8310, 0xbe902e10}},
+      {"s_and_b32 s16, s17, 1 ; s_lshl_b32 m0, s16, 1 ; s_movreld_b64 s[16:17], s[20:21]",
+       {0x87108111, 0x8f7c8110, 0xbe903114}},
+      // s_cbranch_scc1 to the second of: s_mov_b32 m0, 3 ; s_branch over it | s_mov_b32 m0, 0
+      {"one of two registers", {0xbf850002, 0xbefc0383, 0xbf820001, 0xbefc0380, 0x7e1c8502}},
+  };
+  Random random(11);
+  for (const auto& c : cases)
+    for (const unsigned wave_size : {32u, 64u})
+      for (unsigned round = 0; round < 4; ++round)
+        EXPECT_EQ(check(c.words, wave_size, 0x2f0, random_input(random)), "") << c.code;
+}
+
 INSTANTIATE_TEST_SUITE_P(Opcodes, Differential,
                          testing::Combine(testing::Values(32u, 64u),
                                           testing::Values(Form::full, Form::short_form, Form::modifiers,
