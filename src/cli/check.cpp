@@ -23,7 +23,7 @@ using Outcome = runtime::CheckStep::Outcome;
 
 struct CheckCommand {
   LaunchOptions launch;
-  std::vector<std::string> without;
+  PassOptions passes;
   bool exact_nan = false, json = false, no_vulkan = false, quiet = false, prove = false;
   uint64_t seed = 1;
   uint32_t elements = 4096;
@@ -71,7 +71,8 @@ Expected<bool> check_one(const CheckCommand& command, const LaunchOptions& optio
   runtime::CheckOptions check;
   check.device = device;
   check.exact_nan = command.exact_nan;
-  check.without = command.without;
+  check.without = command.passes.without;
+  check.calls = command.passes.call_form();
   check.execute.timeout = std::chrono::milliseconds(static_cast<int64_t>(command.seconds * 1000));
   auto seating = parse_seating(options.wave);
   if (!seating) return std::unexpected(seating.error());
@@ -119,7 +120,7 @@ Expected<bool> prove_one(const CheckCommand& command, const container::ShaderBin
                          const container::Kernel& kernel) {
   auto function = translate::translate(binary, kernel);
   if (!function) return std::unexpected(function.error());
-  passes::PipelineOptions options{.without = command.without};
+  passes::PipelineOptions options{.without = command.passes.without};
   options.exec_select.prove = true;
   const auto result = passes::run(*function, options);
   if (!result) return std::unexpected(result.error());
@@ -226,7 +227,7 @@ void add_check(Command& root, int& status) {
   add_launch_options(command, options->launch);
   add_device_options(command, options->launch);
   command.flag("--no-vulkan", options->no_vulkan, "leave the SPIR-V run out");
-  add_without(command, options->without);
+  add_pass_options(command, options->passes);
   command.flag("--prove", options->prove,
                "run nothing; prove every select that was dropped, and all it rests on, with Z3");
   command

@@ -20,7 +20,8 @@ namespace {
 
 struct CompileCommand {
   InputOptions input;
-  std::vector<std::string> kernels, without;
+  std::vector<std::string> kernels;
+  PassOptions passes;
   std::string to = "spirv", output, wave = "auto", block, device;
   unsigned subgroup = 32;
   uint32_t dynamic_lds = 0;
@@ -50,6 +51,7 @@ Record record_of(const container::Kernel& kernel, const Expected<runtime::Compil
   r["values_optimised"] = c.optimised_values;
   r["values_lowered"] = c.lowered_values;
   r["spirv_words"] = c.module.words.size();
+  r["functions"] = c.module.functions;
   r["lds_bytes"] = c.module.lds_bytes;
   r["us"] = {{"translate", c.times.translate_us}, {"passes", c.times.passes_us},
              {"lower", c.times.lower_us},         {"emit", c.times.emit_us},
@@ -97,7 +99,8 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
   options.dynamic_lds_bytes = command.dynamic_lds;
   if (command.full) options.partial_workgroups = {};
   options.validate = command.validate;
-  options.without = command.without;
+  options.without = command.passes.without;
+  options.calls = command.passes.call_form();
   options.verify = command.verify;
   options.debug_names = command.debug_names;
   options.explain = command.explain;
@@ -232,7 +235,7 @@ void add_compile(Command& root, int& status) {
   command.number("--dynamic-lds", options->dynamic_lds, "bytes of LDS behind the static ones")
       .range(0, 65536);
   command.flag("--full", options->full, "promise that every grid is a multiple of the block");
-  add_without(command, options->without);
+  add_pass_options(command, options->passes);
   command.flag("--validate", options->validate, "run the SPIR-V validator on the result");
   command.flag("--verify", options->verify, "run the IR verifier after every pass");
   command.flag("--debug-names", options->debug_names, "keep names in the module");

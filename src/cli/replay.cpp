@@ -104,7 +104,7 @@ Expected<int> replay(const ReplayCommand& command) {
   }
   runtime::CompileOptions options = c.compile_options();
   options.validate = true;
-  auto compiled = runtime::compile_function(program->linked, c.kernel(), options);
+  auto compiled = runtime::compile_program({program->linked, {}}, c.kernel(), options);
   if (!compiled) return std::unexpected(compiled.error());
   if (command.stats)
     std::cout << fmt::format(

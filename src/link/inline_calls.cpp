@@ -26,7 +26,7 @@ class Inliner {
  public:
   Inliner(Function& f, std::span<const uint16_t> interface, std::span<const SlotCallees> slots)
       : f_(f), slots_(slots), replaced_(f) {
-    for (uint32_t i = 0; i < interface.size(); ++i) operand_of_[interface[i]] = i + 1;
+    set_interface(interface);
   }
 
   void run() {
@@ -47,8 +47,14 @@ class Inliner {
   }
 
  private:
+  void set_interface(std::span<const uint16_t> interface) {
+    operand_of_.clear();
+    for (uint32_t i = 0; i < interface.size(); ++i) operand_of_[interface[i]] = i + 1;
+  }
+
   void replace(Block block, Value call, std::span<const Value> users) {
     const SlotCallees& slot = slots_[f_[call].imm];
+    if (slot.interface) set_interface(*slot.interface);
     operands_.assign(f_.operands(call).begin(), f_.operands(call).end());
     arrivals_.clear();
     join_ = split(block, call);
@@ -165,7 +171,7 @@ class Inliner {
       return;
     }
     case Op::input:
-      if (static_cast<Input>(inst.imm) != Input::image_base) break;
+      if (callee.same_image || static_cast<Input>(inst.imm) != Input::image_base) break;
       values_[v.index] = f_.append(to, Op::sub, {operands_[0], f_.constant(Type::i64, callee.entry)},
                                    Type::none, 0, 1, inst.pc);
       return;
@@ -221,6 +227,28 @@ class Inliner {
 
 void inline_calls(Function& f, std::span<const uint16_t> interface, std::span<const SlotCallees> slots) {
   Inliner(f, interface, slots).run();
+}
+
+Function composed(const Program& program) {
+  const auto numbers = [](const std::vector<InterfaceRegister>& list) {
+    std::vector<uint16_t> all;
+    for (const InterfaceRegister& r : list) all.push_back(r.number);
+    return all;
+  };
+  std::vector<Function> whole; // callees with theirs inside
+  std::vector<std::vector<uint16_t>> results;
+  std::vector<SlotCallees> slots;
+  whole.reserve(program.callees.size());
+  results.reserve(program.callees.size());
+  Function main = program.main;
+  for (const CalleeFunction& c : program.callees) {
+    inline_calls(whole.emplace_back(c.function), {}, slots);
+    main.divergent = main.divergent || c.function.divergent;
+    results.push_back(numbers(c.results));
+    slots.push_back({.callees = {{&whole.back(), results.back(), 0, true}}, .interface = numbers(c.params)});
+  }
+  inline_calls(main, {}, slots);
+  return main;
 }
 
 } // namespace lanewise::link

@@ -128,7 +128,10 @@ class Diverge {
     case Op::host_ballot:
     case Op::host_shuffle:
     case Op::host_broadcast:
-    case Op::wave_fence: return true;
+    case Op::wave_fence:
+    case Op::call:        // what the callee asks is not known here,
+    case Op::call_return: // and neither is what the caller does next
+      return true;
     case Op::host_any:
       return std::ranges::any_of(users_->of(v), [&](Value user) {
         return f_[user].op != Op::cond_br ||

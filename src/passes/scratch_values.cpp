@@ -59,6 +59,7 @@ class ScratchValues {
     kept_.assign((f_.scratch_bytes + 3) / 4, false);
     for (const BasicBlock& b : f_.blocks) {
       for (const Value v : b.instructions) {
+        if (is_unlinked(f_[v].op)) return false; // callers and callees have one scratch
         const OpKind kind = info(f_[v].op).kind;
         if (kind != OpKind::load && kind != OpKind::store && kind != OpKind::atomic) continue;
         const Op op = f_[v].op;

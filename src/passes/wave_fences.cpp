@@ -39,7 +39,10 @@ class WaveFences {
 
   bool run() {
     for (const Block b : dominators_.reverse_postorder())
-      for (const Value v : f_[b].instructions) all_ |= accesses(v);
+      for (const Value v : f_[b].instructions) {
+        all_ |= accesses(v);
+        is_callee_ = is_callee_ || f_[v].op == Op::call_return;
+      }
     find_later();
     bool changed = false;
     for (const Block b : dominators_.reverse_postorder()) changed = sweep(b) || changed;
@@ -49,6 +52,8 @@ class WaveFences {
  private:
   [[nodiscard]] Accesses accesses(Value v) const {
     const Inst& inst = f_[v];
+    // A callee may do anything, and so may what comes behind its end.
+    if (inst.op == Op::call || inst.op == Op::call_return) return {.reads = true, .writes = true};
     const OpKind kind = info(inst.op).kind;
     if (kind != OpKind::load && kind != OpKind::store && kind != OpKind::atomic) return {};
     const MemoryAccess access = MemoryAccess::unpack(inst.imm);
@@ -96,6 +101,7 @@ class WaveFences {
   /// Accesses that no fence closed off before the block starts; around a loop all that the program does.
   [[nodiscard]] Accesses pending_at(Block b) const {
     Accesses pending;
+    if (b == Block{0} && is_callee_) pending = {.reads = true, .writes = true};
     for (const Block p : f_[b].predecessors) {
       if (!dominators_.reachable(p)) continue;
       pending |= dominators_.position(p) >= dominators_.position(b) ? all_ : out_[p.index];
@@ -134,6 +140,7 @@ class WaveFences {
   Function& f_;
   Dominators dominators_;
   Accesses all_;
+  bool is_callee_ = false;
   std::vector<Accesses> later_, out_; ///< by block: from its start to the next fence; pending at its end
 };
 

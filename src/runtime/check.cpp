@@ -72,6 +72,7 @@ class Checker {
     else {
       c.block = launch_.block;
       c.dynamic_lds_bytes = lds_bytes(launch_) - launch_.kernel->descriptor.group_segment_fixed_size;
+      c.host.subgroup_operations = true; // the interpreter has them
     }
     c.seating = options_.seating;
     if (options_.subgroup_size) {
@@ -80,6 +81,7 @@ class Checker {
     }
     c.verify = true;
     c.without = options_.without;
+    c.calls = options_.calls;
     c.validate = options_.validate;
     if (options_.interpreter)
       c.observe = [this](std::string_view point, const ir::Function& f,

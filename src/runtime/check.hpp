@@ -19,6 +19,7 @@ struct CheckOptions {
                           ///< of a float buffer are equal
   bool interpreter = true;
   std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
+  Calls calls = Calls::by_cost;
   bool validate = true; ///< the SPIR-V validator
   ExecuteOptions execute;
 };

@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include "ir/verifier.hpp"
+#include "link/inline_calls.hpp"
+#include "link/narrow_interfaces.hpp"
 #include "passes/passes.hpp"
 #include "passes/pipeline.hpp"
 #include "rdna2/decoder.hpp"
+#include "runtime/functions.hpp"
 #include "spirv/wave_lowering.hpp"
-#include "translate/translate.hpp"
 
 namespace lanewise::runtime {
 
@@ -35,6 +37,18 @@ uint32_t count_values(const ir::Function& f) {
   return std::accumulate(f.blocks.begin(), f.blocks.end(), 0u, [](uint32_t n, const ir::BasicBlock& b) {
     return n + static_cast<uint32_t>(b.instructions.size());
   });
+}
+
+uint32_t count_values(const ir::Program& p) {
+  uint32_t n = count_values(p.main);
+  for (const ir::CalleeFunction& c : p.callees) n += count_values(c.function);
+  return n;
+}
+
+template <class F>
+void for_each_function(ir::Program& p, F visit) {
+  visit(p.main);
+  for (ir::CalleeFunction& c : p.callees) visit(c.function);
 }
 
 std::array<uint32_t, 3> workgroup_of(const container::Kernel& kernel, const std::array<uint32_t, 3>& wanted) {
@@ -80,21 +94,41 @@ Expected<void> show(const CompileOptions& options, std::string_view point, const
   return options.observe ? options.observe(point, f, host_lanes) : Expected<void>{};
 }
 
-Expected<passes::PipelineReport> run_passes(ir::Function& f, const CompileOptions& options) {
+/// Callees in the place of their calls: the references run programs of one function.
+Expected<void> show(const CompileOptions& options, std::string_view point, const ir::Program& p,
+                    unsigned host_lanes = 0) {
+  if (p.callees.empty()) return show(options, point, p.main, host_lanes);
+  return options.verify || options.observe ? show(options, point, link::composed(p), host_lanes)
+                                           : Expected<void>{};
+}
+
+/// Runs the passes on one function of the program; `report` is the kernel's own.
+Expected<void> run_passes(ir::Program& p, ir::Function& f, const CompileOptions& options,
+                          CompiledKernel& result) {
   passes::PipelineOptions pipeline;
   pipeline.verify = options.verify;
   pipeline.without = options.without;
   pipeline.exec_select.explain = options.explain;
   std::optional<Error> stopped;
   if (options.observe)
-    pipeline.after = [&](std::string_view pass, size_t index, const ir::Function& now) {
+    pipeline.after = [&](std::string_view pass, size_t index, const ir::Function&) {
       if (stopped) return;
-      if (auto ok = options.observe(fmt::format("after pass {} ({})", index + 1, pass), now, 0); !ok)
+      if (auto ok = show(options, fmt::format("after pass {} ({})", index + 1, pass), p); !ok)
         stopped = ok.error();
     };
   auto report = passes::run(f, pipeline);
   if (stopped) return std::unexpected(*stopped);
-  return report;
+  if (!report) return std::unexpected(report.error());
+  if (&f == &p.main) result.passes = std::move(*report);
+  return {};
+}
+
+Expected<void> run_passes(ir::Program& p, const CompileOptions& options, CompiledKernel& result) {
+  for (ir::CalleeFunction& c : p.callees)
+    if (auto ok = run_passes(p, c.function, options, result); !ok) return ok;
+  if (auto ok = run_passes(p, p.main, options, result); !ok) return ok;
+  link::narrow_interfaces(p);
+  return {};
 }
 
 Error in_kernel(Error e, const container::Kernel& kernel) {
@@ -108,45 +142,58 @@ bool full_waves(const spirv::Seating& seating, const CompileOptions& options) {
          seating.items() % seating.wave_size == 0;
 }
 
-/// Everything behind translation.
-Expected<void> finish(ir::Function& function, const CompileOptions& options, CompiledKernel& result) {
-  const spirv::Seating& seating = result.seating;
-  result.translated_values = count_values(function);
-  if (auto ok = show(options, "after translation", function); !ok) return std::unexpected(ok.error());
+bool leaves_out(const CompileOptions& options, std::string_view pass) {
+  return std::ranges::find(options.without, pass) != options.without.end();
+}
 
+/// Wave-level program -> invocation-level program.
+Expected<ir::Program> lower(const ir::Program& program, const CompileOptions& options,
+                            CompiledKernel& result) {
   Stopwatch clock;
-  auto report = run_passes(function, options);
-  if (!report) return std::unexpected(report.error());
-  result.passes = std::move(*report);
-  result.times.passes_us = clock.lap();
-  result.optimised_values = count_values(function);
-
-  auto lowered = spirv::lower_waves(function, {seating, options.partial_workgroups});
-  if (!lowered) return std::unexpected(lowered.error());
-  passes::simplify(*lowered);
-  passes::dead_code(*lowered);
+  auto lowered = spirv::lower_waves(program, {result.seating, options.partial_workgroups});
+  if (!lowered) return lowered;
+  for_each_function(*lowered, [](ir::Function& f) {
+    passes::simplify(f);
+    passes::dead_code(f);
+  });
+  link::narrow_interfaces(*lowered);
   result.times.lower_us = clock.lap();
   result.lowered_values = count_values(*lowered);
-  if (auto ok = show(options, "after wave lowering", *lowered, seating.host_lanes); !ok)
+  if (auto ok = show(options, "after wave lowering", *lowered, result.seating.host_lanes); !ok)
     return std::unexpected(ok.error());
-
+  if (leaves_out(options, passes::kDiverge)) return lowered;
   clock.lap();
-  if (std::ranges::find(options.without, passes::kDiverge) == options.without.end()) {
-    result.diverged = passes::diverge(*lowered, {.reconverges = options.host.device.reconverges});
-    if (result.diverged.changed()) {
-      passes::simplify(*lowered);
-      passes::cfg_cleanup(*lowered);
-      passes::dead_code(*lowered);
-    }
-    result.times.lower_us += clock.lap();
-    result.lowered_values = count_values(*lowered);
-    if (auto ok = show(options, "after diverge", *lowered, seating.host_lanes); !ok)
-      return std::unexpected(ok.error());
-  }
+  for_each_function(*lowered, [&](ir::Function& f) {
+    const auto diverged = passes::diverge(f, {.reconverges = options.host.device.reconverges});
+    result.diverged.regions += diverged.regions;
+    result.diverged.loops += diverged.loops;
+    result.diverged.known += diverged.known;
+    if (!diverged.changed()) return;
+    passes::simplify(f);
+    passes::cfg_cleanup(f);
+    passes::dead_code(f);
+  });
+  result.times.lower_us += clock.lap();
+  result.lowered_values = count_values(*lowered);
+  if (auto ok = show(options, "after diverge", *lowered, result.seating.host_lanes); !ok)
+    return std::unexpected(ok.error());
+  return lowered;
+}
+
+/// Everything behind translation.
+Expected<void> finish(ir::Program& program, const CompileOptions& options, CompiledKernel& result) {
+  result.translated_values = count_values(program);
+  if (auto ok = show(options, "after translation", program); !ok) return std::unexpected(ok.error());
+  Stopwatch clock;
+  if (auto ok = run_passes(program, options, result); !ok) return std::unexpected(ok.error());
+  result.times.passes_us = clock.lap();
+  result.optimised_values = count_values(program);
+  auto lowered = lower(program, options, result);
+  if (!lowered) return std::unexpected(lowered.error());
 
   clock.lap();
   spirv::EmitOptions emit;
-  emit.seating = seating;
+  emit.seating = result.seating;
   emit.device = options.host.device;
   emit.dynamic_lds_bytes = options.dynamic_lds_bytes;
   emit.debug_names = options.debug_names;
@@ -162,6 +209,11 @@ Expected<void> finish(ir::Function& function, const CompileOptions& options, Com
   return {};
 }
 
+std::optional<link::CallCosts> call_costs(Calls calls) {
+  if (calls == Calls::inlined) return {};
+  return link::CallCosts{.always = calls == Calls::functions};
+}
+
 Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
                                         const container::Kernel& kernel, const CompileOptions& options) {
   auto seating = seat(kernel, options);
@@ -169,10 +221,11 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
   CompiledKernel result;
   result.seating = *seating;
   Stopwatch clock;
-  auto function = translate::translate(binary, kernel, {.full_waves = full_waves(*seating, options)});
-  if (!function) return std::unexpected(function.error());
+  auto program = translate_program(binary, kernel, {.full_waves = full_waves(*seating, options)},
+                                   call_costs(options.calls));
+  if (!program) return std::unexpected(program.error());
   result.times.translate_us = clock.lap();
-  if (auto ok = finish(*function, options, result); !ok) return std::unexpected(ok.error());
+  if (auto ok = finish(*program, options, result); !ok) return std::unexpected(ok.error());
   return result;
 }
 
@@ -191,13 +244,13 @@ Expected<CompiledKernel> compile(const container::ShaderBinary& binary, const co
   return result;
 }
 
-Expected<CompiledKernel> compile_function(ir::Function function, const container::Kernel& kernel,
-                                          const CompileOptions& options) {
+Expected<CompiledKernel> compile_program(ir::Program program, const container::Kernel& kernel,
+                                         const CompileOptions& options) {
   auto seating = seat(kernel, options);
   if (!seating) return std::unexpected(in_kernel(seating.error(), kernel));
   CompiledKernel result;
   result.seating = *seating;
-  if (auto ok = finish(function, options, result); !ok) return std::unexpected(in_kernel(ok.error(), kernel));
+  if (auto ok = finish(program, options, result); !ok) return std::unexpected(in_kernel(ok.error(), kernel));
   return result;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "container/shader_binary.hpp"
-#include "ir/ir.hpp"
+#include "ir/program.hpp"
 #include "lanewise/lanewise.hpp"
 #include "passes/diverge.hpp"
 #include "passes/pipeline.hpp"
@@ -33,8 +33,16 @@ struct HostTraits {
 /// Sees the program after translation, after every pass and after wave lowering
 /// (there `host_lanes` is the number of invocations that carry a wave, before
 /// it 0). An error of its stops the compilation.
+/// Callees stand in the place of their calls for it, whatever the module has.
 using Observer =
     std::function<Expected<void>(std::string_view point, const ir::Function&, unsigned host_lanes)>;
+
+/// What becomes of the calls of a program.
+enum class Calls : uint8_t {
+  by_cost,   ///< callees are functions where that costs less (link/call_cost.hpp)
+  inlined,   ///< none is
+  functions, ///< all are that can be
+};
 
 struct CompileOptions {
   std::array<uint32_t, 3> block{0, 0, 0}; ///< work-items; zeros: the required workgroup, else 64 x 1 x 1
@@ -46,8 +54,9 @@ struct CompileOptions {
   bool verify = false;   ///< the IR verifier after every stage and pass
   bool validate = false; ///< the SPIR-V validator on the result
   bool debug_names = false;
-  bool explain = false; ///< fill passes.exec_select.kept
+  bool explain = false;             ///< fill passes.exec_select.kept
   std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
+  Calls calls = Calls::by_cost;
   Observer observe;
 };
 
@@ -76,10 +85,10 @@ struct CompiledKernel {
                                                const container::Kernel& kernel,
                                                const CompileOptions& options);
 
-/// The same from a function that stands for the kernel already; passes have not run on it yet, or not all.
+/// The same from a program that stands for the kernel already; passes have not run on it yet, or not all.
 /// `guest_*` of the result stay 0.
-[[nodiscard]] Expected<CompiledKernel>
-compile_function(ir::Function function, const container::Kernel& kernel, const CompileOptions& options);
+[[nodiscard]] Expected<CompiledKernel> compile_program(ir::Program program, const container::Kernel& kernel,
+                                                       const CompileOptions& options);
 
 /// The SPIR-V validator for Vulkan 1.3, scalar block layout allowed. Error:
 /// check, with its message.

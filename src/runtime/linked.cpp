@@ -248,7 +248,7 @@ Expected<CompiledKernel> link(const PreparedShader& shader, const CalleeSets& se
                 "kernel " + shader.kernel.name);
   auto function = link_function(shader, sets);
   if (!function) return std::unexpected(std::move(function.error()));
-  return compile_function(std::move(*function), shader.kernel, options);
+  return compile_program({std::move(*function), {}}, shader.kernel, options);
 }
 
 size_t callee_table_bytes(const PreparedShader& shader) {

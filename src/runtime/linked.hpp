@@ -60,7 +60,7 @@ using CalleeSets = std::vector<std::vector<CalleePtr>>;
 /// callees it means. Errors: check_callees(), limit (max_slot_callees, max_callees_bytes), call.
 [[nodiscard]] Expected<ir::Function> link_function(const PreparedShader& shader, const CalleeSets& sets);
 
-/// link_function() and compile_function(). `partial_workgroups` must not allow more than the shader was
+/// link_function() and compile_program(). `partial_workgroups` must not allow more than the shader was
 /// prepared for.
 [[nodiscard]] Expected<CompiledKernel> link(const PreparedShader& shader, const CalleeSets& sets,
                                             const CompileOptions& options);

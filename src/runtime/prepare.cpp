@@ -1,7 +1,7 @@
 #include "runtime/prepare.hpp"
 
 #include "link/inline_calls.hpp"
-#include "passes/passes.hpp"
+#include "runtime/functions.hpp"
 #include "runtime/keys.hpp"
 #include "support/limits.hpp"
 
@@ -11,34 +11,6 @@
 
 namespace lanewise::runtime {
 namespace {
-
-/// Passes that hold for a program with unknown callees. Those that look at descriptors or address spaces
-/// wait: what a register holds may be known only when callee and caller are together.
-void simplify(ir::Function& f) {
-  passes::cfg_cleanup(f);
-  passes::uniformity(f);
-  passes::simplify(f);
-  passes::mask_phis(f);
-  passes::dead_code(f);
-}
-
-std::vector<uint16_t> changed_registers(const translate::Unlinked& program) {
-  const ir::Function& f = program.function;
-  std::vector<uint16_t> changed;
-  for (size_t k = 0; k < program.results.size(); ++k) {
-    const uint16_t reg = program.results[k];
-    const auto kept = [&](ir::Value v) {
-      const ir::Inst& inst = f[v];
-      return (inst.op == ir::Op::param_scalar || inst.op == ir::Op::param_vector) && inst.imm == reg;
-    };
-    const bool same = std::ranges::all_of(f.blocks, [&](const ir::BasicBlock& b) {
-      const ir::Value end = b.instructions.back();
-      return f[end].op != ir::Op::call_return || kept(f.operand(end, static_cast<unsigned>(k)));
-    });
-    if (!same) changed.push_back(reg);
-  }
-  return changed;
-}
 
 std::string hex(uint64_t address) { return fmt::format("address 0x{:x}", address); }
 
@@ -106,7 +78,7 @@ Expected<std::shared_ptr<const PreparedShader>> prepare(const container::ShaderB
     shader->targets.push_back(*targets);
     shader->compared.push_back(needs_comparison(*program, slot, *targets));
   }
-  simplify(program->function);
+  simplify_unlinked(program->function);
   shader->program = std::move(*program);
   return shader;
 }
@@ -141,7 +113,7 @@ Expected<std::shared_ptr<const PreparedCallee>> prepare_callee(const GuestMemory
       const auto first = segment.bytes.begin() + (r.address - segment.address);
       callee->code.push_back({int64_t{r.address} - callee_entry, {first, first + r.bytes}});
     }
-    simplify(program->function);
+    simplify_unlinked(program->function);
     callee->changed = changed_registers(*program);
     callee->program = std::move(*program);
     callee->key = key_of(*callee);
@@ -160,7 +132,7 @@ std::shared_ptr<const PreparedCallee> compose(const PreparedCallee& callee,
     key.add(n->key);
   }
   link::inline_calls(whole->program.function, whole->program.interface, slots);
-  simplify(whole->program.function);
+  simplify_unlinked(whole->program.function);
   whole->program.slots.clear();
   whole->program.modes.clear();
   whole->program.interface.clear();

@@ -170,7 +170,7 @@ Expected<std::vector<ReplayStep>> replay_check(const Capsule& c) {
     compare(fmt::format("interpreter {}", point), f, host_lanes);
     return {};
   };
-  if (auto compiled = compile_function(program->linked, c.kernel(), options); !compiled)
+  if (auto compiled = compile_program({program->linked, {}}, c.kernel(), options); !compiled)
     steps.push_back({"recompilation", true, compiled.error().to_string()});
   return steps;
 }

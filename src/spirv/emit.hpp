@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ir/ir.hpp"
+#include "ir/program.hpp"
 #include "spirv/abi.hpp"
 #include "spirv/seating.hpp"
 
@@ -46,10 +46,13 @@ struct EmittedModule {
   std::array<uint32_t, 3> host_workgroup{1, 1, 1}; ///< LocalSize of the entry point
   uint32_t subgroup_size = 0;                      ///< required, in full subgroups; 0: any
   uint32_t lds_bytes = 0;
+  uint32_t functions = 0; ///< callees that are functions of the module
 };
 
 /// `f` is what lower_waves() made for the same seating, with phis for all values that cross blocks (any IR
 /// that the verifier takes). Errors: `unsupported` naming pc and operation.
 [[nodiscard]] Expected<EmittedModule> emit(const ir::Function& f, const EmitOptions& options);
+/// Callees that are called become functions of the module.
+[[nodiscard]] Expected<EmittedModule> emit(const ir::Program& program, const EmitOptions& options);
 
 } // namespace lanewise::spirv

@@ -11,22 +11,50 @@ namespace lanewise::spirv {
 
 using ir::Type;
 
-Emitter::Emitter(const ir::Function& function, const EmitOptions& o)
-    : f(function), options(o), ids_(function.value_count()), written_(function.value_count()) {
-  helpers.debug_names = o.debug_names;
-  for (const auto& block : f.blocks)
-    for (const ir::Value v : block.instructions) wide_lds_ = wide_lds_ || is_wide_lds_atomic(v);
+namespace {
+
+template <class F>
+void for_each_value(const ir::Function& main, std::span<const ir::CalleeFunction> callees, F visit) {
+  const auto values_of = [&](const ir::Function& f) {
+    for (const auto& block : f.blocks)
+      for (const ir::Value v : block.instructions) visit(f, v);
+  };
+  values_of(main);
+  for (const ir::CalleeFunction& c : callees) values_of(c.function);
 }
+
+bool is_wide_lds_atomic(const ir::Function& f, ir::Value v, uint32_t lds_bytes) {
+  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64) return false;
+  const ir::Space space = ir::MemoryAccess::unpack(f[v].imm).space;
+  return space == ir::Space::lds || (space == ir::Space::flat && lds_bytes != 0);
+}
+
+} // namespace
+
+SharedModule::SharedModule(const ir::Function& main, std::span<const ir::CalleeFunction> list,
+                           const EmitOptions& o)
+    : lds_bytes((main.lds_bytes + o.dynamic_lds_bytes + 7) & ~7u), scratch_bytes(main.scratch_bytes) {
+  helpers.debug_names = o.debug_names;
+  const auto use = [&](uint32_t offset) {
+    if (std::ranges::find(push_members, offset) == push_members.end()) push_members.push_back(offset);
+  };
+  // Members of the DispatchBlock that the program reads: the others are not declared.
+  for_each_value(main, list, [&](const ir::Function& f, ir::Value v) {
+    wide_lds = wide_lds || is_wide_lds_atomic(f, v, lds_bytes);
+    if (f[v].op == ir::Op::trap) use(offsetof(DispatchBlock, status_ptr));
+    if (f[v].op == ir::Op::input)
+      if (const auto offset = push_offset(static_cast<ir::Input>(f[v].imm))) use(*offset);
+  });
+  std::ranges::sort(push_members);
+  for (const ir::CalleeFunction& c : list) callees.push_back({.function = &c});
+}
+
+Emitter::Emitter(SharedModule& s, const ir::Function& function, const EmitOptions& o)
+    : f(function), options(o), shared(s), ids_(function.value_count()), written_(function.value_count()) {}
 
 unsigned Emitter::low_zeros(ir::Value v) {
   if (low_zeros_.empty()) low_zeros_ = known_low_zeros(f);
   return low_zeros_[v.index];
-}
-
-bool Emitter::is_wide_lds_atomic(ir::Value v) const {
-  if (f[v].op != ir::Op::atomic || ir::bit_width(f[f.operand(v, 2)].type) != 64) return false;
-  const ir::Space space = ir::MemoryAccess::unpack(f[v].imm).space;
-  return space == ir::Space::lds || (space == ir::Space::flat && lds_bytes() != 0);
 }
 
 Id Emitter::id(ir::Value v) {
@@ -73,15 +101,15 @@ Expr call(Code& c, Id function, Type result, std::initializer_list<Expr> argumen
 }
 
 void Emitter::refuse(ir::Value v, std::string what, std::string hint) {
-  if (error) return;
+  if (shared.error) return;
   std::string name = ir::info(f[v].op).name;
   if (name.ends_with('_')) name.pop_back();
-  error = Error{ErrorKind::unsupported, std::move(what), fmt::format("pc {:#x}: {}", f[v].pc, name),
-                std::move(hint)};
+  shared.error = Error{ErrorKind::unsupported, std::move(what), fmt::format("pc {:#x}: {}", f[v].pc, name),
+                       std::move(hint)};
 }
 
 Id Emitter::load_builtin(Code& c, spv::BuiltIn b, Id type) {
-  Id& variable = builtins_[static_cast<uint32_t>(b)];
+  Id& variable = shared.builtins[static_cast<uint32_t>(b)];
   if (variable == 0) {
     variable = module.variable(module.type_pointer(spv::StorageClass::Input, type), spv::StorageClass::Input);
     module.decorate(variable, spv::Decoration::BuiltIn, {static_cast<uint32_t>(b)});
@@ -89,37 +117,19 @@ Id Emitter::load_builtin(Code& c, spv::BuiltIn b, Id type) {
   return c.op(spv::Op::OpLoad, type, {variable});
 }
 
-/// Members of the DispatchBlock that the program reads: the others are not declared.
-std::vector<uint32_t> Emitter::used_push_offsets() const {
-  using ir::Input;
-  std::vector<uint32_t> used;
-  const auto use = [&](uint32_t offset) {
-    if (std::ranges::find(used, offset) == used.end()) used.push_back(offset);
-  };
-  for (const auto& block : f.blocks)
-    for (const ir::Value v : block.instructions) {
-      if (f[v].op == ir::Op::trap) use(offsetof(DispatchBlock, status_ptr));
-      if (f[v].op == ir::Op::input)
-        if (const auto offset = push_offset(static_cast<Input>(f[v].imm))) use(*offset);
-    }
-  std::ranges::sort(used);
-  return used;
-}
-
 Expr Emitter::load_push(Code& c, uint32_t byte_offset) {
   const Id u64 = types[Type::i64];
-  if (push_ == 0) {
-    push_members_ = used_push_offsets();
-    const Id block = module.new_struct(std::vector<Id>(push_members_.size(), u64));
+  if (shared.push == 0) {
+    const Id block = module.new_struct(std::vector<Id>(shared.push_members.size(), u64));
     module.decorate(block, spv::Decoration::Block);
-    for (uint32_t i = 0; i < push_members_.size(); ++i)
-      module.decorate_member(block, i, spv::Decoration::Offset, {push_members_[i]});
-    push_ = module.variable(module.type_pointer(spv::StorageClass::PushConstant, block),
-                            spv::StorageClass::PushConstant);
+    for (uint32_t i = 0; i < shared.push_members.size(); ++i)
+      module.decorate_member(block, i, spv::Decoration::Offset, {shared.push_members[i]});
+    shared.push = module.variable(module.type_pointer(spv::StorageClass::PushConstant, block),
+                                  spv::StorageClass::PushConstant);
   }
-  const auto member = std::ranges::find(push_members_, byte_offset) - push_members_.begin();
+  const auto member = std::ranges::find(shared.push_members, byte_offset) - shared.push_members.begin();
   const Id pointer = c.op(spv::Op::OpAccessChain, module.type_pointer(spv::StorageClass::PushConstant, u64),
-                          {push_, module.u32(static_cast<uint32_t>(member))});
+                          {shared.push, module.u32(static_cast<uint32_t>(member))});
   return c.expr(c.op(spv::Op::OpLoad, u64, {pointer}), Type::i64);
 }
 
@@ -135,31 +145,26 @@ std::optional<uint32_t> push_offset(ir::Input which) {
   }
 }
 
-uint32_t Emitter::lds_bytes() const {
-  const uint32_t bytes = f.lds_bytes + options.dynamic_lds_bytes;
-  return (bytes + 7) & ~7u;
-}
-
 Id Emitter::memory_variable(Id type, spv::StorageClass c) {
   return module.variable(module.type_pointer(c, type), c, options.zero_memory ? module.null(type) : 0);
 }
 
 Id Emitter::lds() {
-  if (lds_ == 0) {
-    const uint32_t unit = wide_lds_ ? 8 : 4;
-    const Id array =
-        module.type_array(types[wide_lds_ ? Type::i64 : Type::i32], std::max(1u, lds_bytes() / unit), 0);
-    lds_ = memory_variable(array, spv::StorageClass::Workgroup);
+  if (shared.lds == 0) {
+    const uint32_t unit = shared.wide_lds ? 8 : 4;
+    const Id array = module.type_array(types[shared.wide_lds ? Type::i64 : Type::i32],
+                                       std::max(1u, lds_bytes() / unit), 0);
+    shared.lds = memory_variable(array, spv::StorageClass::Workgroup);
   }
-  return lds_;
+  return shared.lds;
 }
 
 Id Emitter::scratch() {
-  if (scratch_ == 0) {
-    const Id array = module.type_array(types[Type::i32], std::max(1u, (f.scratch_bytes + 3) / 4), 0);
-    scratch_ = memory_variable(array, spv::StorageClass::Private);
+  if (shared.scratch == 0) {
+    const Id array = module.type_array(types[Type::i32], std::max(1u, (shared.scratch_bytes + 3) / 4), 0);
+    shared.scratch = memory_variable(array, spv::StorageClass::Private);
   }
-  return scratch_;
+  return shared.scratch;
 }
 
 void Emitter::write(ir::Value v) {
@@ -167,7 +172,7 @@ void Emitter::write(ir::Value v) {
     HandlerTable t{};
     for (auto add : {add_integer_handlers, add_bit_handlers, add_byte_handlers, add_float_handlers,
                      add_float_special_handlers, add_convert_handlers, add_memory_handlers,
-                     add_atomic_handlers, add_lane_handlers})
+                     add_atomic_handlers, add_lane_handlers, add_call_handlers})
       add(t);
     return t;
   }();

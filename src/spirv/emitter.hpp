@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "ir/program.hpp"
 #include "spirv/emit.hpp"
 #include "spirv/helpers.hpp"
 #include "spirv/patterns.hpp"
@@ -13,19 +14,42 @@ namespace lanewise::spirv {
 /// Kinds of helper functions. Each family numbers its variants itself.
 enum class Helper : uint8_t { integer, floating, convert, memory, atomic, lane, trap };
 
-class Emitter {
- public:
-  Emitter(const ir::Function& function, const EmitOptions& o);
+/// What the functions of a module share.
+struct SharedModule {
+  /// `callees` outlive it.
+  SharedModule(const ir::Function& main, std::span<const ir::CalleeFunction> callees, const EmitOptions& o);
 
-  const ir::Function& f;
-  const EmitOptions& options;
-  Patterns patterns{f};
   ModuleBuilder module;
   Types types{module};
   Helpers helpers{types};
-  Code code{types};                ///< of the entry point
-  std::vector<uint32_t> variables; ///< its OpVariable instructions
-  std::optional<Error> error;      ///< the first refusal
+  std::optional<Error> error; ///< the first refusal
+  std::unordered_map<uint32_t, Id> builtins;
+  std::vector<uint32_t> push_members; ///< byte offsets
+  Id push = 0, lds = 0, scratch = 0;
+  uint32_t lds_bytes = 0, scratch_bytes = 0;
+  bool wide_lds = false;
+  struct Callee {
+    const ir::CalleeFunction* function = nullptr;
+    Id id = 0, result_type = 0; ///< void, the type of the only result, or a struct of all
+  };
+  std::vector<Callee> callees;
+};
+
+class Emitter {
+ public:
+  Emitter(SharedModule& s, const ir::Function& function, const EmitOptions& o);
+
+  const ir::Function& f;
+  const EmitOptions& options;
+  SharedModule& shared;
+  ModuleBuilder& module = shared.module;
+  Types& types = shared.types;
+  Helpers& helpers = shared.helpers;
+  Patterns patterns{f};
+  Code code{types};                           ///< of the function
+  std::vector<uint32_t> variables;            ///< its OpVariable instructions
+  const SharedModule::Callee* self = nullptr; ///< the callee that the function is; null: the entry point
+  std::vector<Id> parameters;                 ///< of a callee, as in `self`
   /// Loads a value whose definition the structured form does not keep above its use; null: none is such.
   std::function<Id(ir::Value)> reload;
 
@@ -67,23 +91,17 @@ class Emitter {
   Expr load_push(Code& c, uint32_t byte_offset);
   [[nodiscard]] Id lds();     ///< Workgroup variable: an array of u32, or of u64 if wide_lds()
   [[nodiscard]] Id scratch(); ///< Private variable: an array of u32
-  [[nodiscard]] uint32_t lds_bytes() const;
+  [[nodiscard]] uint32_t lds_bytes() const { return shared.lds_bytes; }
   /// The program has 64-bit atomics in LDS. Vulkan's Workgroup memory has one type: 32-bit accesses are then
   /// made of 64-bit ones.
-  [[nodiscard]] bool wide_lds() const { return wide_lds_; }
+  [[nodiscard]] bool wide_lds() const { return shared.wide_lds; }
   /// Low bits of an address that are known to be 0, up to 3 (alignment.hpp).
   [[nodiscard]] unsigned low_zeros(ir::Value v);
 
  private:
-  [[nodiscard]] std::vector<uint32_t> used_push_offsets() const;
-  [[nodiscard]] bool is_wide_lds_atomic(ir::Value v) const;
   [[nodiscard]] Id memory_variable(Id type, spv::StorageClass c);
   std::vector<Id> ids_; ///< 0 = not asked for yet
   std::vector<bool> written_;
-  std::unordered_map<uint32_t, Id> builtins_;
-  std::vector<uint32_t> push_members_; ///< byte offsets
-  Id push_ = 0, lds_ = 0, scratch_ = 0;
-  bool wide_lds_ = false;
   std::vector<uint8_t> low_zeros_; ///< made when first asked for
 };
 
@@ -98,6 +116,12 @@ void add_convert_handlers(HandlerTable& t);
 void add_memory_handlers(HandlerTable& t);
 void add_atomic_handlers(HandlerTable& t);
 void add_lane_handlers(HandlerTable& t);
+void add_call_handlers(HandlerTable& t);
+
+/// Gives the callees of a module their ids and the types of their results.
+void declare_callees(SharedModule& m);
+/// OpFunction and OpFunctionParameter of a callee.
+void begin_callee(Emitter& e);
 
 /// Where the DispatchBlock holds an input; none for inputs from elsewhere.
 [[nodiscard]] std::optional<uint32_t> push_offset(ir::Input which);

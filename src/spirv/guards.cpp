@@ -38,7 +38,7 @@ class BlockWriter {
     size_t i = 0;
     while (i < list_.size() && f_[list_[i]].op == Op::phi) ++i;
     const size_t end = list_.size() - 1; // the terminator
-    while (i < end && !e_.error) {
+    while (i < end && !e_.shared.error) {
       if (is_guarded(f_, list_[i]))
         i = gather(i, end);
       else

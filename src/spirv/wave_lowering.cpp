@@ -14,8 +14,10 @@ namespace {
 
 using ir::Block;
 using ir::Builder;
+using ir::CalleeFunction;
 using ir::Function;
 using ir::Input;
+using ir::InterfaceRegister;
 using ir::MemoryAccess;
 using ir::Op;
 using ir::OpKind;
@@ -27,9 +29,11 @@ constexpr std::array dimensions{0u, 1u, 2u};
 
 class Lowering {
  public:
-  Lowering(const Function& from, const LoweringOptions& o)
-      : f_(from), o_(o), out_(from.wave_size), b_(out_), lanes_(out_, o.seating, b_),
-        first_(from.value_count(), none) {}
+  /// `self`: the callee that `from` is the function of; null for a kernel.
+  Lowering(const Function& from, const LoweringOptions& o, std::span<const CalleeFunction> callees = {},
+           const CalleeFunction* self = nullptr)
+      : f_(from), o_(o), callees_(callees), self_(self), out_(from.wave_size), b_(out_),
+        lanes_(out_, o.seating, b_), first_(from.value_count(), none) {}
 
   Expected<Function> run() {
     out_.name = f_.name;
@@ -51,7 +55,7 @@ class Lowering {
         if (auto ok = lower(v); !ok) return std::unexpected(ok.error());
     }
     finish_phis();
-    end_missing_waves();
+    if (!self_) end_missing_waves();
     auto& entry = out_.blocks[0].instructions;
     entry.insert(entry.begin(), lanes_.prologue().begin(), lanes_.prologue().end());
     return std::move(out_);
@@ -100,6 +104,7 @@ class Lowering {
   void lower_memory(Value v);
   void lower_phi(Value v);
   void lower_input(Value v);
+  [[nodiscard]] Expected<void> lower_call(Value v);
   void finish_phis();
   [[nodiscard]] std::vector<Value> operands(Value v, unsigned copy) {
     std::vector<Value> list;
@@ -126,6 +131,8 @@ class Lowering {
 
   const Function& f_;
   const LoweringOptions& o_;
+  std::span<const CalleeFunction> callees_;
+  const CalleeFunction* self_;
   Function out_;
   Builder b_;
   LaneOps lanes_;
@@ -196,8 +203,7 @@ Expected<void> Lowering::lower(Value v) {
   case Op::call_vector:
   case Op::param_scalar:
   case Op::param_vector:
-  case Op::call_return:
-    return fail(ErrorKind::unsupported, "call that is not linked", fmt::format("pc {:#x}", inst.pc));
+  case Op::call_return: return lower_call(v);
   case Op::buffer_load:
   case Op::buffer_store:
   case Op::buffer_atomic:
@@ -240,7 +246,8 @@ void Lowering::lower_memory(Value v) {
   set(v, made);
 }
 
-/// Addresses are kept inside the invocation's own scratch, so a lane that is off may read it: no branch is needed.
+/// Addresses are kept inside the invocation's own scratch, so a lane that is off may read it: no branch is
+/// needed.
 Value Lowering::access_scratch(const ir::Inst& inst, std::vector<Value> operands) {
   const Value active = operands[1], yes = b_.u1(true);
   const auto as_it_is = [&] { return b_.emit(inst.op, operands, inst.type, inst.imm, inst.components); };
@@ -285,6 +292,50 @@ void Lowering::finish_phis() {
         out_.set_operands(all(v)[c], incoming);
       }
     }
+}
+
+// -- calls
+// --------------------------------------------------------------------------------------------------------------
+
+/// Room for the copies of a wave on one invocation.
+constexpr uint64_t copies_per_register = 64;
+
+/// Uniform values go and come once, others for each copy.
+Expected<void> Lowering::lower_call(Value v) {
+  const ir::Inst& inst = f_[v];
+  const auto one_or_all = [&](std::vector<Value>& list, Value operand, bool per_lane) {
+    for (unsigned c = 0; c < (per_lane ? copies() : 1); ++c) list.push_back(get(operand, c));
+  };
+  switch (inst.op) {
+  case Op::param_scalar:
+  case Op::param_vector:
+  case Op::call_scalar:
+  case Op::call_vector:
+    each(v, [&](unsigned c) {
+      std::vector<Value> token;
+      if (inst.operand_count != 0) token.push_back(get(f_.operand(v, 0), 0));
+      return out_.append(b_.block, inst.op, token, inst.type, inst.imm * copies_per_register + c, 1, inst.pc);
+    });
+    return {};
+  case Op::call_return: {
+    if (!self_) break;
+    std::vector<Value> list;
+    for (unsigned i = 0; i < inst.operand_count; ++i)
+      one_or_all(list, f_.operand(v, i), self_->results[i].per_lane);
+    set(v, {out_.append(b_.block, inst.op, list, Type::none, 0, 1, inst.pc)});
+    return {};
+  }
+  default: {
+    if (inst.imm >= callees_.size()) break;
+    const CalleeFunction& callee = callees_[inst.imm];
+    std::vector<Value> list{get(f_.operand(v, 0), 0)};
+    for (unsigned i = 0; i < callee.params.size(); ++i)
+      one_or_all(list, f_.operand(v, i + 1), callee.params[i].per_lane);
+    set(v, {out_.append(b_.block, inst.op, list, inst.type, inst.imm, 1, inst.pc)});
+    return {};
+  }
+  }
+  return fail(ErrorKind::unsupported, "call that is not linked", fmt::format("pc {:#x}", inst.pc));
 }
 
 // -- inputs
@@ -418,9 +469,8 @@ void Lowering::end_missing_waves() {
   ended.instructions = {out_.append(end, Op::ret, {}, Type::none)};
 }
 
-} // namespace
-
-Expected<Function> lower_waves(const Function& f, const LoweringOptions& options) {
+Expected<Function> lower_waves_of(const Function& f, const LoweringOptions& options,
+                                  std::span<const CalleeFunction> callees, const CalleeFunction* self) {
   if (auto ok = check(options.seating); !ok) return std::unexpected(ok.error());
   if (options.seating.wave_size != f.wave_size)
     return fail(ErrorKind::call, fmt::format("seating for waves of {} lanes, program for {}",
@@ -428,7 +478,32 @@ Expected<Function> lower_waves(const Function& f, const LoweringOptions& options
   if (uint64_t{f.value_count()} * options.seating.copies() > limits::max_ir_values)
     return fail(ErrorKind::limit, "program grows beyond max_ir_values when waves are folded", f.name,
                 "use a wider subgroup");
-  return Lowering(f, options).run();
+  return Lowering(f, options, callees, self).run();
+}
+
+} // namespace
+
+Expected<Function> lower_waves(const Function& f, const LoweringOptions& options) {
+  return lower_waves_of(f, options, {}, nullptr);
+}
+
+Expected<ir::Program> lower_waves(const ir::Program& program, const LoweringOptions& options) {
+  auto main = lower_waves_of(program.main, options, program.callees, nullptr);
+  if (!main) return std::unexpected(std::move(main.error()));
+  ir::Program lowered{std::move(*main), {}};
+  const auto spread = [&](const std::vector<InterfaceRegister>& registers) {
+    std::vector<InterfaceRegister> list;
+    for (const InterfaceRegister& r : registers)
+      for (unsigned c = 0; c < (r.per_lane ? options.seating.copies() : 1); ++c)
+        list.push_back({static_cast<uint16_t>(r.number * copies_per_register + c), r.type, r.per_lane});
+    return list;
+  };
+  for (const CalleeFunction& c : program.callees) {
+    auto f = lower_waves_of(c.function, options, program.callees, &c);
+    if (!f) return std::unexpected(std::move(f.error()));
+    lowered.callees.push_back({std::move(*f), spread(c.params), spread(c.results)});
+  }
+  return lowered;
 }
 
 } // namespace lanewise::spirv

@@ -1,7 +1,7 @@
 // Wave-level IR -> invocation-level IR: what one host invocation does for its lanes (docs/seating.md).
 #pragma once
 
-#include "ir/ir.hpp"
+#include "ir/program.hpp"
 #include "spirv/seating.hpp"
 
 namespace lanewise::spirv {
@@ -21,5 +21,9 @@ struct LoweringOptions {
 /// for a program that would grow beyond limits::max_ir_values, `unsupported` for operations that have to be
 /// lowered before (buffers).
 [[nodiscard]] Expected<ir::Function> lower_waves(const ir::Function& f, const LoweringOptions& options);
+
+/// The same for every function of a program. A per-lane register of an interface becomes one for each copy:
+/// its number there is `number * 64 + copy`.
+[[nodiscard]] Expected<ir::Program> lower_waves(const ir::Program& program, const LoweringOptions& options);
 
 } // namespace lanewise::spirv

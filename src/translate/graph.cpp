@@ -201,9 +201,21 @@ class GraphBuilder {
       target.checked = address->assumed;
       target.preserved = address->preserved;
     }
+    if (!target.checked &&
+        (options_.all_functions || std::ranges::binary_search(options_.functions, target.pc)))
+      return function_call(std::move(target), caller, block);
     auto context = enter(caller, block, target.pc);
     if (!context) return std::unexpected(std::move(context.error()));
     return lead(target, *context, i);
+  }
+
+  /// A call of a function that stays one.
+  Expected<Target> function_call(Target target, uint32_t context, const CodeBlock& block) {
+    const Instruction& i = last_instruction(block);
+    target.slot = CallSlot{.pc = i.pc, .link = static_cast<uint8_t>(i.dst[0].reg)};
+    target.slot->function = target.pc;
+    target.slot->return_pc = target.pc = block.next;
+    return lead(std::move(target), context, i);
   }
 
   /// A call or jump to where the host's data says; nothing if the target is not proven (check_targets
@@ -419,9 +431,10 @@ class GraphBuilder {
 
   /// Slots get their numbers, which `preserved` uses from here on.
   Expected<void> number_slots() {
-    if (graph_.slots.size() > limits::max_call_slots)
+    const auto pointers = std::ranges::count_if(graph_.slots, [](const CallSlot& s) { return !s.function; });
+    if (static_cast<size_t>(pointers) > limits::max_call_slots)
       return fail(ErrorKind::limit,
-                  fmt::format("{} calls through pointers are more than max_call_slots", graph_.slots.size()),
+                  fmt::format("{} calls through pointers are more than max_call_slots", pointers),
                   fmt::format("pc 0x{:x}", graph_.slots.back().pc));
     for (uint32_t s = 0; s < graph_.slots.size(); ++s) graph_.nodes[graph_.slots[s].node].slot = s;
     for (Preserved& p : graph_.preserved) p.slot = graph_.nodes[p.slot].slot;

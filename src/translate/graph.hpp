@@ -59,6 +59,9 @@ struct GraphOptions {
   /// What scalar registers hold at the start of a kernel; null for a callee.
   const std::array<EntryValue, 106>* entry = nullptr;
   unsigned vgprs = 256;
+  /// Entries of functions whose calls become slots; sorted.
+  std::span<const uint32_t> functions{};
+  bool all_functions = false; ///< the same for every function that a call leads to
 };
 
 /// Errors: what Code::explore reports, calls and jumps whose target the host cannot know, recursion, and the

@@ -2,6 +2,7 @@
 // get a number, so that arrays by variable are dense.
 #pragma once
 
+#include "ir/program.hpp"
 #include "rdna2/instruction.hpp"
 #include "rdna2/opcode_info.hpp"
 
@@ -47,6 +48,12 @@ void for_each_written(const rdna2::Instruction& i, rdna2::WaveSize wave, unsigne
   }
   if (row.writes_state(rdna2::State::scc)) f(unsigned{reg::scc});
   if (row.writes_state(rdna2::State::exec)) f(unsigned{reg::exec});
+}
+
+/// SCC and the scalar registers are one for the wave.
+[[nodiscard]] constexpr ir::InterfaceRegister interface_register(unsigned r) {
+  return {static_cast<uint16_t>(r), r == reg::scc || r == reg::exec ? ir::Type::u1 : ir::Type::i32,
+          r >= reg::exec};
 }
 
 /// Calls `f(register)` for what a call through a slot passes and takes back, of a program with so many VGPRs.

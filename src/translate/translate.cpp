@@ -69,7 +69,9 @@ Expected<Unlinked> translate_unlinked(const container::ShaderBinary& binary, con
   const auto entry = entry_sgprs(kernel, static_cast<unsigned>(wave));
   if (!entry) return std::unexpected(entry.error());
   auto graph = build_graph(binary, static_cast<uint32_t>(kernel.entry), wave,
-                           {&*entry, std::clamp(kernel.descriptor.vgpr_count, 3u, 256u)});
+                           {.entry = &*entry,
+                            .vgprs = std::clamp(kernel.descriptor.vgpr_count, 3u, 256u),
+                            .functions = options.functions});
   if (!graph) return in_kernel(graph.error());
   auto result = translate_graph(std::move(*graph), kernel, options);
   if (!result) return in_kernel(result.error());
@@ -92,9 +94,10 @@ Expected<ir::Function> translate(const container::ShaderBinary& binary, const co
 }
 
 Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint32_t entry,
-                                    const CalleeAbi& abi) {
+                                    const CalleeAbi& abi, std::span<const uint32_t> functions) {
   const auto wave = abi.wave_size == 32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
-  auto graph = build_graph(binary, entry, wave, {nullptr, abi.vgprs});
+  auto graph =
+      build_graph(binary, entry, wave, {.entry = nullptr, .vgprs = abi.vgprs, .functions = functions});
   if (!graph) return std::unexpected(graph.error());
   for (const rdna2::Instruction& i : graph->code.instructions()) {
     const auto past = [&](const rdna2::Operand& o) {

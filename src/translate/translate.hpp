@@ -5,11 +5,15 @@
 #include "ir/ir.hpp"
 #include "support/error.hpp"
 
+#include <span>
+
 namespace lanewise::translate {
 
 struct TranslateOptions {
   /// Every workgroup fills its waves, so EXEC starts as all ones (a constant instead of an input).
   bool full_waves = false;
+  /// Entries of functions that are called, not inlined; sorted.
+  std::span<const uint32_t> functions{};
 };
 
 /// The kernel as one function: calls inlined, registers in SSA form, EXEC as a mask. Guest addresses in the

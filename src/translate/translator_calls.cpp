@@ -9,9 +9,8 @@ using ir::Op;
 
 namespace {
 
-/// SCC and the scalar registers are one for the wave.
-bool is_vector(unsigned r) { return r >= reg::exec; }
-Type type_of(unsigned r) { return r == reg::scc || r == reg::exec ? Type::u1 : Type::i32; }
+bool is_vector(unsigned r) { return interface_register(r).per_lane; }
+Type type_of(unsigned r) { return interface_register(r).type; }
 
 } // namespace
 

@@ -13,8 +13,8 @@
 
 namespace lanewise::translate {
 
-/// A call, or a jump, whose target only the host's data fixes. Code behind it goes on at the node's
-/// successor, if there is one.
+/// A call, or a jump, whose target only the host's data fixes, or a call of a function that stays one. Code
+/// behind it goes on at the node's successor, if there is one.
 struct CallSlot {
   uint32_t node = 0;
   uint32_t pc = 0;                  ///< of the instruction
@@ -27,7 +27,8 @@ struct CallSlot {
     uint32_t origin = 0;
     friend bool operator==(const Register&, const Register&) = default;
   };
-  std::vector<Register> registers{}; ///< scalar registers that are known at the call, whatever came before
+  std::optional<uint32_t> function{}; ///< entry, in the same image, of a function that stays one
+  std::vector<Register> registers{};  ///< scalar registers that are known at the call, whatever came before
 };
 
 /// A program in which Op::call stands for a call through a slot. Free of invocation data.
@@ -59,7 +60,8 @@ struct CalleeAbi {
   friend auto operator<=>(const CalleeAbi&, const CalleeAbi&) = default;
 };
 
-/// As translate(), but calls through pointers that the host passes become slots.
+/// As translate(), but calls through pointers that the host passes become slots, and so do calls of
+/// `options.functions`.
 [[nodiscard]] Expected<Unlinked> translate_unlinked(const container::ShaderBinary& binary,
                                                     const container::Kernel& kernel,
                                                     const TranslateOptions& options = {});
@@ -68,6 +70,7 @@ struct CalleeAbi {
 /// when it was entered. Errors: as translate(); input if it neither returns nor ends; limit for registers
 /// that the caller does not have.
 [[nodiscard]] Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint32_t entry,
-                                                  const CalleeAbi& abi);
+                                                  const CalleeAbi& abi,
+                                                  std::span<const uint32_t> functions = {});
 
 } // namespace lanewise::translate

@@ -1,5 +1,6 @@
 // Calls to fixed places: every program on the emulator, the interpreter and as SPIR-V, in both wave sizes.
 #include "program_suite.hpp"
+#include "runtime/check.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
 #include "static_programs.hpp"
@@ -47,6 +48,35 @@ TEST_P(StaticCalls, Spirv) {
     if (!compiled) return std::unexpected(compiled.error());
     return runtime::run_on_vulkan(l, *device(), *compiled);
   });
+}
+
+/// Every callee that can be a function of the module is one.
+TEST_P(StaticCalls, SpirvWithFunctions) {
+  if (!device()) GTEST_SKIP() << "no Vulkan device";
+  unsigned functions = 0;
+  expect_results([&](runtime::Launch& l) -> Expected<runtime::RunReport> {
+    auto options = runtime::compile_options(l, *device());
+    options.verify = options.validate = true;
+    options.calls = runtime::Calls::functions;
+    auto compiled = runtime::compile(*l.binary, *l.kernel, options);
+    if (!compiled) return std::unexpected(compiled.error());
+    functions += compiled->module.functions;
+    return runtime::run_on_vulkan(l, *device(), *compiled);
+  });
+  EXPECT_GE(functions, 25u);
+}
+
+/// On the interpreter after every stage, in every seating of the waves.
+TEST_P(StaticCalls, FunctionsInEverySeating) {
+  for (const unsigned subgroup : {1u, 8u, GetParam()})
+    for_each(runs, [&](const StaticProgram& p, const container::ShaderBinary& binary) {
+      const auto launch = launch_of(binary);
+      const auto report =
+          runtime::check_references(launch, {.subgroup_size = subgroup, .calls = runtime::Calls::functions});
+      ASSERT_TRUE(report) << report.error().to_string();
+      for (const auto& step : report->steps)
+        EXPECT_TRUE(step.text.empty()) << p.name << ", " << step.name << ": " << step.text;
+    });
 }
 
 TEST_P(StaticCalls, Refusals) {
