@@ -72,7 +72,7 @@ Expected<bool> check_one(const CheckCommand& command, const LaunchOptions& optio
   check.device = device;
   check.exact_nan = command.exact_nan;
   check.without = command.passes.without;
-  check.calls = command.passes.call_form();
+  check.calls = command.passes.calls.value();
   check.execute.timeout = std::chrono::milliseconds(static_cast<int64_t>(command.seconds * 1000));
   auto seating = parse_seating(options.wave);
   if (!seating) return std::unexpected(seating.error());

@@ -100,7 +100,7 @@ Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
   if (command.full) options.partial_workgroups = {};
   options.validate = command.validate;
   options.without = command.passes.without;
-  options.calls = command.passes.call_form();
+  options.calls = command.passes.calls.value();
   options.verify = command.verify;
   options.debug_names = command.debug_names;
   options.explain = command.explain;

@@ -5,24 +5,22 @@
 
 namespace lanewise::cli {
 
-namespace {
-constexpr const char* by_cost = "by-cost";
-constexpr const char* inlined = "inlined";
-constexpr const char* functions = "functions";
-} // namespace
+runtime::Calls CallForm::value() const {
+  if (text == "inlined") return runtime::Calls::inlined;
+  return text == "functions" ? runtime::Calls::functions : runtime::Calls::by_cost;
+}
 
-runtime::Calls PassOptions::call_form() const {
-  return calls == inlined     ? runtime::Calls::inlined
-         : calls == functions ? runtime::Calls::functions
-                              : runtime::Calls::by_cost;
+void add_calls(Command& command, CallForm& calls) {
+  command
+      .text("--calls", calls.text,
+            "which callees are functions of the module: by-cost, inlined (none) or functions (all)")
+      .one_of({"by-cost", "inlined", "functions"})
+      .show_default();
 }
 
 void add_pass_options(Command& command, PassOptions& options) {
   add_without(command, options.without);
-  command
-      .text("--calls", options.calls, "callees become functions of the module: by-cost, inlined or functions")
-      .one_of({by_cost, inlined, functions})
-      .show_default();
+  add_calls(command, options.calls);
 }
 
 void add_without(Command& command, std::vector<std::string>& without) {

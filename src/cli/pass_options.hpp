@@ -10,11 +10,17 @@ namespace lanewise::cli {
 
 class Command;
 
-/// What they say.
+/// What --calls says.
+struct CallForm {
+  std::string text = "by-cost";
+  [[nodiscard]] runtime::Calls value() const;
+};
+/// Adds --calls.
+void add_calls(Command& command, CallForm& calls);
+
 struct PassOptions {
   std::vector<std::string> without;
-  std::string calls = "by-cost";
-  [[nodiscard]] runtime::Calls call_form() const;
+  CallForm calls;
 };
 
 /// Adds --without and --calls.

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/outputs.hpp"
+#include "cli/pass_options.hpp"
 #include "runtime/capsule.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
@@ -22,6 +23,7 @@ struct RunOptions {
   std::string on = "emulator";
   std::vector<std::string> prints, saves, pngs;
   std::string capsule;
+  CallForm calls;
   bool time = false, json = false;
   runtime::ExecuteOptions execute;
   double seconds = 60;
@@ -40,6 +42,7 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
   if (!seating) return std::unexpected(seating.error());
   runtime::CompileOptions compile = runtime::compile_options(launch, **device);
   compile.seating = *seating;
+  compile.calls = options.calls.value();
   if (options.launch.subgroup) {
     compile.host.subgroup_size = options.launch.subgroup;
     compile.host.subgroup_operations &= options.launch.subgroup > 1;
@@ -191,6 +194,7 @@ void add_run(Command& root, int& status) {
   command.list("--print", options->prints, "print NAME, NAME[I] or NAME[FROM:TO] afterwards");
   command.list("--save", options->saves, "write a buffer afterwards, NAME=FILE");
   command.list("--png", options->pngs, "write a buffer as a picture, NAME=FILE:WxH[:FORMAT]");
+  add_calls(command, options->calls);
   command.number("--threads", options->execute.threads, "threads of the emulator; 0: all cores");
   command.number("--repeat", options->execute.repeat, "Vulkan: dispatches in a row, for timing")
       .range(1, 100000);

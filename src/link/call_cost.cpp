@@ -34,22 +34,20 @@ constexpr uint64_t most = uint64_t{1} << 40;
 
 /// Sizes with what is called inlined, but for the functions chosen.
 std::vector<uint64_t> sizes(std::span<const CallNode> nodes, std::span<const uint32_t> order,
-                            const std::vector<bool>& chosen, uint32_t call) {
+                            const std::vector<bool>& chosen, const CallCosts& costs) {
   std::vector<uint64_t> size(nodes.size());
   for (const uint32_t n : order) {
-    size[n] = nodes[n].instructions;
-    for (const uint32_t c : nodes[n].calls) size[n] = std::min(most, size[n] + (chosen[c] ? call : size[c]));
+    size[n] = nodes[n].instructions + uint64_t{nodes[n].scratch} * costs.scratch_access;
+    for (const uint32_t c : nodes[n].calls)
+      size[n] = std::min(most, size[n] + (chosen[c] ? costs.call : size[c]));
   }
   return size;
 }
 
 /// Whether the program is smaller with the functions chosen than with everything inlined.
 bool pays(std::span<const CallNode> nodes, std::span<const uint32_t> order, const std::vector<bool>& chosen,
-          const CallCosts& costs) {
-  const std::vector<bool> none(nodes.size());
-  const bool scratch = std::ranges::any_of(order, [&](uint32_t n) { return nodes[n].scratch; });
-  const uint64_t inlined = sizes(nodes, order, none, 0)[0] / (scratch ? costs.scratch_gain : 1);
-  const auto size = sizes(nodes, order, chosen, costs.call);
+          const CallCosts& costs, uint64_t inlined) {
+  const auto size = sizes(nodes, order, chosen, costs);
   uint64_t functions = 0;
   for (const uint32_t n : order)
     if (n == 0 || chosen[n]) functions += size[n] + (n == 0 ? 0 : costs.function);
@@ -63,7 +61,9 @@ std::vector<bool> choose_functions(std::span<const CallNode> nodes, const CallCo
   if (nodes.empty()) return chosen;
   const auto order = callees_first(nodes);
   if (order.empty()) return chosen;
-  const auto size = sizes(nodes, order, chosen, 0);
+  CallCosts memory_is_values = costs;
+  memory_is_values.scratch_access = 0;
+  const auto size = sizes(nodes, order, chosen, memory_is_values);
   std::vector<uint64_t> copies(nodes.size());
   copies[0] = 1;
   for (size_t k = order.size(); k-- > 0;) {
@@ -75,7 +75,7 @@ std::vector<bool> choose_functions(std::span<const CallNode> nodes, const CallCo
     const uint64_t here = chosen[n] ? 1 : copies[n];
     for (const uint32_t c : nodes[n].calls) copies[c] = std::min(most, copies[c] + here);
   }
-  if (!costs.always && !pays(nodes, order, chosen, costs)) chosen.assign(nodes.size(), false);
+  if (!costs.always && !pays(nodes, order, chosen, costs, size[0])) chosen.assign(nodes.size(), false);
   return chosen;
 }
 

@@ -15,6 +15,31 @@ namespace {
 using translate::CallSlot;
 using translate::Unlinked;
 
+std::vector<uint16_t> parameters_of(const ir::Function& f) {
+  std::vector<uint16_t> list;
+  for (const ir::BasicBlock& b : f.blocks)
+    for (const ir::Value v : b.instructions)
+      if (f[v].op == ir::Op::param_scalar || f[v].op == ir::Op::param_vector)
+        list.push_back(static_cast<uint16_t>(f[v].imm));
+  std::ranges::sort(list);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+/// Leaves those results that are wanted; both lists in the same order.
+void return_only(ir::Function& f, std::span<const uint16_t> results, std::span<const uint16_t> wanted) {
+  for (const ir::BasicBlock& b : f.blocks) {
+    const ir::Value end = b.instructions.back();
+    if (f[end].op != ir::Op::call_return) continue;
+    std::vector<ir::Value> kept;
+    for (size_t k = 0; k < results.size(); ++k)
+      if (std::ranges::find(wanted, results[k]) != wanted.end())
+        kept.push_back(f.operand(end, static_cast<unsigned>(k)));
+    f.set_operands(end, kept);
+  }
+  passes::dead_code(f);
+}
+
 /// Callees before callers, as far as functions have been chosen.
 std::vector<uint32_t> functions_of(const std::vector<translate::SurveyedFunction>& found,
                                    const link::CallCosts& costs) {
@@ -42,7 +67,7 @@ class ProgramBuilder {
 
   Expected<ir::Program> build(std::span<const uint32_t> functions) {
     for (const uint32_t entry : functions) add(entry);
-    auto main = translated([&](std::span<const uint32_t> callable) {
+    auto main = translated([&](std::span<const translate::CalledFunction> callable) {
       return translate::translate_unlinked(binary_, kernel_, {options_.full_waves, callable});
     });
     if (!main) return std::unexpected(std::move(main.error()));
@@ -56,7 +81,7 @@ class ProgramBuilder {
   struct Callee {
     uint32_t index;
     std::vector<uint8_t> links;
-    std::vector<uint16_t> changed;
+    translate::CalledFunction called;
   };
 
   /// Translates a function, and if it cannot be called as it is leaves it to be inlined.
@@ -64,7 +89,7 @@ class ProgramBuilder {
     const auto& d = kernel_.descriptor;
     const translate::CalleeAbi abi{d.wave32 ? 32u : 64u, translate::Mode::initial(d).bits,
                                    std::clamp(d.vgpr_count, 3u, 256u)};
-    auto callee = translated([&](std::span<const uint32_t> callable) {
+    auto callee = translated([&](std::span<const translate::CalledFunction> callable) {
       return translate::translate_callee(binary_, entry, abi, callable);
     });
     if (!callee || calls_pointers(*callee) || ends_elsewhere(callee->function)) return;
@@ -73,12 +98,15 @@ class ProgramBuilder {
     f.lds_bytes = d.group_segment_fixed_size;
     f.scratch_bytes = d.private_segment_fixed_size;
     simplify_unlinked(f);
-    known_[entry] = {static_cast<uint32_t>(callees_.size()), callee->links, changed_registers(*callee)};
+    ir::CalleeFunction result;
+    translate::CalledFunction called{entry, {}, changed_registers(*callee)};
+    return_only(f, callee->results, called.results);
+    called.params = parameters_of(f);
+    for (const uint16_t r : called.params) result.params.push_back(translate::interface_register(r));
+    for (const uint16_t r : called.results) result.results.push_back(translate::interface_register(r));
     bind_calls(f, *callee);
-    ir::CalleeFunction result{std::move(f), {}, {}};
-    translate::for_each_interface(
-        abi.vgprs, [&](unsigned r) { result.params.push_back(translate::interface_register(r)); });
-    for (const uint16_t r : callee->results) result.results.push_back(translate::interface_register(r));
+    result.function = std::move(f);
+    known_[entry] = {static_cast<uint32_t>(callees_.size()), callee->links, std::move(called)};
     callees_.push_back(std::move(result));
   }
 
@@ -97,15 +125,15 @@ class ProgramBuilder {
   /// `translate(callable)` with all functions there are, less those that do not suit this caller.
   template <class F>
   Expected<Unlinked> translated(F translate) {
-    std::vector<uint32_t> callable;
-    for (const auto& [entry, callee] : known_) callable.push_back(entry);
+    std::vector<translate::CalledFunction> callable;
+    for (const auto& [entry, callee] : known_) callable.push_back(callee.called);
     while (true) {
       Expected<Unlinked> program = translate(callable);
       if (!program) return program;
       const size_t before = callable.size();
       for (uint32_t s = 0; s < program->slots.size(); ++s)
         if (program->slots[s].function && !suits(*program, s))
-          std::erase(callable, *program->slots[s].function);
+          std::erase_if(callable, [&](const auto& f) { return f.entry == *program->slots[s].function; });
       if (callable.size() == before) return program;
     }
   }
@@ -117,7 +145,8 @@ class ProgramBuilder {
     if (program.modes[number] != translate::Mode::initial(kernel_.descriptor).bits) return false;
     if (!std::ranges::all_of(callee.links, [&](uint8_t link) { return link == slot.link; })) return false;
     return std::ranges::none_of(program.preserved, [&](const translate::Preserved& p) {
-      return p.slot == number && std::ranges::find(callee.changed, p.reg) != callee.changed.end();
+      return p.slot == number &&
+             std::ranges::find(callee.called.results, p.reg) != callee.called.results.end();
     });
   }
 

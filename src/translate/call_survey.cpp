@@ -40,16 +40,18 @@ class Survey {
 
   void add(uint32_t k, const Graph& graph) {
     uint32_t instructions = 0;
-    bool returns = true, scratch = false;
+    uint32_t scratch = 0;
+    bool returns = true;
     for (const Node& n : graph.nodes) {
       const CodeBlock& block = graph.block(n);
       instructions += block.count;
       const bool ends = block.exit == Exit::end || block.exit == Exit::trap;
       returns = returns && !ends && !n.checked;
       // Compilers use buffer instructions for private memory only.
-      scratch = scratch || std::ranges::any_of(graph.code.instructions(block), [](const auto& i) {
-                  return i.encoding == rdna2::Encoding::mubuf || i.encoding == rdna2::Encoding::scratch;
-                });
+      scratch += static_cast<uint32_t>(
+          std::ranges::count_if(graph.code.instructions(block), [](const rdna2::Instruction& i) {
+            return i.encoding == rdna2::Encoding::mubuf || i.encoding == rdna2::Encoding::scratch;
+          }));
     }
     std::vector<uint32_t> calls;
     for (const CallSlot& s : graph.slots) {

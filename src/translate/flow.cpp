@@ -6,6 +6,21 @@
 
 namespace lanewise::translate {
 
+namespace {
+
+/// Registers that a call through a slot may change, and what it does to memory.
+template <class F>
+void for_each_result(const Graph& graph, const CallSlot& slot, F f) {
+  if (const CalledFunction* callee = graph.function_of(slot))
+    for (const uint16_t r : callee->results) f(unsigned{r});
+  else
+    for_each_interface(graph.vgprs, f);
+  f(unsigned{reg::loads});
+  f(unsigned{reg::stores});
+}
+
+} // namespace
+
 Flow::Flow(const Graph& graph) : reach_(graph), irreducible_(graph.nodes.size()) {
   number_variables(graph);
   order_nodes(graph);
@@ -20,8 +35,7 @@ void Flow::number_variables(const Graph& graph) {
   for (const CodeBlock& b : graph.code.blocks())
     for (const auto& i : graph.code.instructions(b))
       for_each_written(i, graph.code.wave(), reach_.registers(i), [&](unsigned r) { written[r] = true; });
-  if (!graph.slots.empty()) for_each_interface(graph.vgprs, [&](unsigned r) { written[r] = true; });
-  if (!graph.slots.empty()) written[reg::loads] = written[reg::stores] = true;
+  for (const CallSlot& s : graph.slots) for_each_result(graph, s, [&](unsigned r) { written[r] = true; });
   variable_.fill(no_variable);
   for (unsigned r = 0; r < reg::count; ++r) {
     if (!written[r]) continue;
@@ -78,7 +92,7 @@ void Flow::collect_predecessors(const Graph& graph) {
 void Flow::find_written(const Graph& graph) {
   written_ = VariableSets(graph.nodes.size(), variable_count());
   for (const CallSlot& s : graph.slots)
-    for (unsigned v = 0; v < variable_count(); ++v) written_.insert(s.node, v);
+    for_each_result(graph, s, [&](unsigned r) { written_.insert(s.node, variable_[r]); });
   for (uint32_t n = 0; n < graph.nodes.size(); ++n)
     for (const auto& i : graph.code.instructions(graph.block(graph.nodes[n])))
       for_each_written(i, graph.code.wave(), reach_.registers(i),

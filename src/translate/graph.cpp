@@ -24,6 +24,7 @@ class GraphBuilder {
       : graph_{.code = Code(binary, wave),
                .nodes = {},
                .callee = options.entry == nullptr,
+               .functions = options.functions,
                .vgprs = options.vgprs},
         options_(options) {}
 
@@ -202,7 +203,8 @@ class GraphBuilder {
       target.preserved = address->preserved;
     }
     if (!target.checked &&
-        (options_.all_functions || std::ranges::binary_search(options_.functions, target.pc)))
+        (options_.all_functions ||
+         std::ranges::binary_search(options_.functions, target.pc, {}, &CalledFunction::entry)))
       return function_call(std::move(target), caller, block);
     auto context = enter(caller, block, target.pc);
     if (!context) return std::unexpected(std::move(context.error()));

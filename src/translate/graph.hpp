@@ -10,6 +10,7 @@
 #include "translate/entry.hpp"
 #include "translate/unlinked.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -50,17 +51,24 @@ struct Graph {
   /// What has to hold for the graph to be right. Sorted; slots by number.
   std::vector<Preserved> preserved{};
   bool callee = false;
-  unsigned vgprs = 0; ///< registers that calls through slots may read and write
+  std::span<const CalledFunction> functions{}; ///< that slots may lead to; sorted by entry
+  unsigned vgprs = 0;                          ///< registers that calls through slots may read and write
 
   [[nodiscard]] const CodeBlock& block(const Node& n) const { return code.blocks()[n.block]; }
+  /// The function of a slot; null for a pointer.
+  [[nodiscard]] const CalledFunction* function_of(const CallSlot& slot) const {
+    if (!slot.function) return nullptr;
+    const auto at = std::ranges::lower_bound(functions, *slot.function, {}, &CalledFunction::entry);
+    return at != functions.end() && at->entry == *slot.function ? &*at : nullptr;
+  }
 };
 
 struct GraphOptions {
   /// What scalar registers hold at the start of a kernel; null for a callee.
   const std::array<EntryValue, 106>* entry = nullptr;
   unsigned vgprs = 256;
-  /// Entries of functions whose calls become slots; sorted.
-  std::span<const uint32_t> functions{};
+  /// Functions whose calls become slots; sorted by entry.
+  std::span<const CalledFunction> functions{};
   bool all_functions = false; ///< the same for every function that a call leads to
 };
 

@@ -36,7 +36,7 @@ Expected<Unlinked> translate_graph(Graph graph, const container::Kernel& kernel,
   Translator translator(graph, flow, kernel, options, function);
   if (auto done = translator.run(); !done) return std::unexpected(done.error());
   result.modes = translator.slot_modes();
-  if (!graph.slots.empty())
+  if (std::ranges::any_of(graph.slots, [](const CallSlot& s) { return !s.function; }))
     for_each_interface(graph.vgprs,
                        [&](unsigned r) { result.interface.push_back(static_cast<uint16_t>(r)); });
   if (graph.callee) result.results = translator.results();
@@ -94,7 +94,7 @@ Expected<ir::Function> translate(const container::ShaderBinary& binary, const co
 }
 
 Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint32_t entry,
-                                    const CalleeAbi& abi, std::span<const uint32_t> functions) {
+                                    const CalleeAbi& abi, std::span<const CalledFunction> functions) {
   const auto wave = abi.wave_size == 32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
   auto graph =
       build_graph(binary, entry, wave, {.entry = nullptr, .vgprs = abi.vgprs, .functions = functions});

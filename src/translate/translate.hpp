@@ -6,14 +6,22 @@
 #include "support/error.hpp"
 
 #include <span>
+#include <vector>
 
 namespace lanewise::translate {
+
+/// A function that is called, not inlined: all that its callers have to know.
+struct CalledFunction {
+  uint32_t entry = 0;
+  std::vector<uint16_t> params;  ///< registers (translate::reg) that it reads
+  std::vector<uint16_t> results; ///< registers that it may change
+};
 
 struct TranslateOptions {
   /// Every workgroup fills its waves, so EXEC starts as all ones (a constant instead of an input).
   bool full_waves = false;
-  /// Entries of functions that are called, not inlined; sorted.
-  std::span<const uint32_t> functions{};
+  /// Sorted by entry.
+  std::span<const CalledFunction> functions{};
 };
 
 /// The kernel as one function: calls inlined, registers in SSA form, EXEC as a mask. Guest addresses in the

@@ -22,20 +22,27 @@ Value Translator::parameter(unsigned r) {
   return prologue_.append(is_vector(r) ? Op::param_vector : Op::param_scalar, {}, type_of(r), r);
 }
 
-/// A callee may read and write every register, so all are operands and all come back; dead code removal and
-/// linking drop what nobody needs.
+/// A callee behind a pointer may read and write every register, so all are operands and all come back; dead
+/// code removal and linking drop what nobody needs. Of a function more is known.
 void Translator::leave_slot(uint32_t node) {
   const Node& n = graph_->nodes[node];
   if (mode_.state != Mode::State::known)
     return unsupported(*current_, "floating-point mode is not known at this call");
   slot_modes_[n.slot] = mode_.bits;
+  std::vector<unsigned> params, results;
+  if (const CalledFunction* callee = graph_->function_of(graph_->slots[n.slot])) {
+    params.assign(callee->params.begin(), callee->params.end());
+    results.assign(callee->results.begin(), callee->results.end());
+  } else {
+    for_each_interface(graph_->vgprs, [&](unsigned r) { params.push_back(r); });
+    results = params;
+  }
   std::vector<Value> operands{jump_target_};
-  for_each_interface(graph_->vgprs, [&](unsigned r) { operands.push_back(ssa_.read(r)); });
+  for (const unsigned r : params) operands.push_back(ssa_.read(r));
   const Value token = b.append(Op::call, operands, Type::i32, n.slot);
-  for_each_interface(graph_->vgprs, [&](unsigned r) {
+  for (const unsigned r : results)
     ssa_.write(r,
                b.append(is_vector(r) ? Op::call_vector : Op::call_scalar, std::array{token}, type_of(r), r));
-  });
   order_ = {true, true, true, true};
   // Without a way back the callee has to end the program.
   if (n.successor_count == 0) return (void)b.trap(ir::TrapReason::bad_return);

@@ -37,7 +37,8 @@ struct Unlinked {
   Origins origins;
   std::vector<CallSlot> slots;
   std::vector<uint32_t> modes; ///< MODE at each slot, as a callee finds it and has to leave it
-  /// Registers (translate::reg) that stand behind the target as operands of every Op::call.
+  /// Registers (translate::reg) that stand behind the target as operands of every Op::call through a pointer.
+  /// Calls of a function have its parameters there.
   std::vector<uint16_t> interface;
   /// What callees must leave alone. Sorted.
   std::vector<Preserved> preserved;
@@ -71,6 +72,6 @@ struct CalleeAbi {
 /// that the caller does not have.
 [[nodiscard]] Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint32_t entry,
                                                   const CalleeAbi& abi,
-                                                  std::span<const uint32_t> functions = {});
+                                                  std::span<const CalledFunction> functions = {});
 
 } // namespace lanewise::translate
