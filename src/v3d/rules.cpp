@@ -80,24 +80,30 @@ bool valid_in_switch_slot(Gpu gpu, const Word& w, unsigned slot) {
     return false;
   }
   const unsigned u = uses(w);
-  if ((u & (use::tmu_write | use::wrtmuc | use::ldtmu | use::tlb_write | use::tlb_read | use::tmuwt |
-            use::tsy)) != 0) {
+  if ((u & (use::tlb_write | use::tlb_read | use::tsy)) != 0) {
     return false;
   }
   for (const Alu* a : {&w.add, &w.mul}) {
-    if (writes_flags(*a) || reads_flags_of(*a) || has(a->op, reads_rtop) || has(a->op, writes_rtop)) {
+    if (writes_flags(*a) || has(a->op, reads_rtop) || has(a->op, writes_rtop) ||
+        (a->dst.kind == Reg::magic && a->dst.index == magic::unifa)) {
       return false;
     }
   }
   if (gpu == Gpu::v42) {
-    return !touches_accumulators(w);
+    return (w.sigs & sig::ldvary) == 0;
   }
   if ((u & use::sfu) != 0) {
-    return false;
+    return false; // 4.2's write registers directly and may stand here
   }
   // The last word of a section: nothing that writes registers by a signal, which covers the rf0 hazard.
   constexpr std::uint32_t loads = sig::addressed | sig::ldunif | sig::ldunifa;
   return slot != 2 || (w.sigs & loads) == 0;
+}
+
+bool may_move_into_switch_slot(Gpu gpu, const Word& w, unsigned slot) {
+  constexpr unsigned of_tmu = use::tmu_write | use::wrtmuc | use::ldtmu | use::tmuwt;
+  return valid_in_switch_slot(gpu, w, slot) && (uses(w) & of_tmu) == 0 &&
+         (gpu == Gpu::v71 || !touches_accumulators(w));
 }
 
 bool valid_at_end(Gpu gpu, const Word& w, std::uint32_t uniform, unsigned slot) {

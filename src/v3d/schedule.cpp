@@ -319,7 +319,7 @@ class Scheduler {
     }
     const Word& next = trial.word().word;
     if (switch_at_ != never && t > switch_at_ && t <= switch_at_ + 2 &&
-        !valid_in_switch_slot(p_.gpu, next, t - switch_at_)) {
+        !may_move_into_switch_slot(p_.gpu, next, t - switch_at_)) {
       return false;
     }
     return !after_varying(next, t);
