@@ -66,6 +66,7 @@ class Scheduler {
     std::uint32_t waiting = 0, earliest = 0, path = 0;
     bool late = false; ///< tile writes: last among equals
     std::uint8_t order = 1;
+    bool held = false; ///< kept for a word that would be empty or wait, until its path is the longest left
   };
 
   [[nodiscard]] std::uint32_t now() const { return static_cast<std::uint32_t>(q_.words.size()); }
@@ -145,6 +146,7 @@ class Scheduler {
   void prioritise(unsigned attempt) {
     const auto count = static_cast<std::uint32_t>(insts_->size());
     nodes_.assign(count, {});
+    holds_ = attempt >= 8;
     for (std::uint32_t n = 0; n < count; ++n) {
       Node& node = nodes_[n];
       node.waiting = graph_.pred_count[n];
@@ -156,6 +158,8 @@ class Scheduler {
       } else if (attempt > 2) {
         node.path += (n * 2654435761u + attempt * 40503u) * 2246822519u >> 26;
       }
+      const auto chance = (n * 2654435761u + attempt * 97u) * 2246822519u >> 24;
+      node.held = holds_ && !is_nop((*insts_)[n].alu) && chance < 48;
       node.late = (uses((*insts_)[n].alu) & peripheral_use::tlb_write) != 0;
       node.order = node.late ? 0 : 1;
     }
@@ -199,6 +203,12 @@ class Scheduler {
   std::uint32_t word() {
     WordBuilder w(p_.gpu);
     const std::uint32_t t = now();
+    if (holds_) {
+      longest_left_ = 0;
+      for (const std::uint32_t n : ready_) {
+        longest_left_ = std::max(longest_left_, nodes_[n].held ? 0 : paths_[n]);
+      }
+    }
     if (force_switch_ == t) {
       (void)w.add_signal(sig::thrsw);
     }
@@ -250,20 +260,33 @@ class Scheduler {
     return false;
   }
 
-  // The best ready instruction that the word can take.
+  // The best ready instruction that the word can take. What is held comes where there is nothing else to do.
   std::uint32_t choose(const WordBuilder& w, std::uint32_t t) {
-    std::uint32_t best = never;
-    for (const std::uint32_t n : ready_) {
-      if (nodes_[n].earliest > t || (best != never && !better(n, best, t)) || !allowed(n, w, t)) {
-        continue;
-      }
-      best = n;
+    std::uint32_t best = best_of(w, t, false);
+    if (holds_ && w.empty() && (best == never || stalls(best, t))) {
+      const std::uint32_t held = best_of(w, t, true);
+      best = held != never && !stalls(held, t) ? held : best;
     }
     if (best != never) {
       idle_ = 0;
     }
     return best;
   }
+
+  std::uint32_t best_of(const WordBuilder& w, std::uint32_t t, bool held) {
+    std::uint32_t best = never;
+    for (const std::uint32_t n : ready_) {
+      if (nodes_[n].earliest > t || is_held(n) != held || (best != never && !better(n, best, t)) ||
+          !allowed(n, w, t)) {
+        continue;
+      }
+      best = n;
+    }
+    return best;
+  }
+
+  // Held until nothing that is left has a longer path.
+  [[nodiscard]] bool is_held(std::uint32_t n) const { return nodes_[n].held && paths_[n] + 2 < longest_left_; }
 
   bool stalls(std::uint32_t n, std::uint32_t t) const {
     if (t == 0 || t > q_.words.size()) {
@@ -538,6 +561,8 @@ class Scheduler {
   std::uint32_t late_left_ = 0;
   std::uint32_t block_ = 0, block_start_ = 0, switch_at_ = never, force_switch_ = never;
   unsigned idle_ = 0;
+  bool holds_ = false;
+  std::uint32_t longest_left_ = 0;
   std::string stuck_;
 };
 
