@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <span>
 
 namespace lanewise::v3d {
 
@@ -217,12 +218,27 @@ class Coloring {
     for (const Segment& s : list) {
       for (std::uint32_t g = s.begin; g < s.end; ++g) {
         if (r.kind == Reg::rf) {
+          last_end_[r.index] = std::max(last_end_[r.index], s.end);
           busy_rf_[g] |= 1ull << r.index;
         } else {
+          last_acc_end_[r.index] = std::max(last_acc_end_[r.index], s.end);
           busy_acc_[g] |= static_cast<std::uint8_t>(1u << r.index);
         }
       }
     }
+  }
+
+  // The register that has been free for longest: what is ordered by its last use keeps the scheduler's hands
+  // free.
+  static std::optional<unsigned> longest_free(std::uint64_t set, std::span<const std::uint32_t> last_end) {
+    std::optional<unsigned> best;
+    for (; set != 0; set &= set - 1) {
+      const auto r = static_cast<unsigned>(std::countr_zero(set));
+      if (!best || last_end[r] < last_end[*best]) {
+        best = r;
+      }
+    }
+    return best;
   }
 
   std::optional<unsigned> round_robin(std::uint64_t set) {
@@ -249,6 +265,9 @@ class Coloring {
         if ((free_acc & 0x20) != 0) {
           return acc(5);
         }
+        if (o_.longest_free_accumulator) {
+          return acc(*longest_free(free_acc, last_acc_end_));
+        }
         const unsigned later = free_acc & ~((1u << next_acc_) - 1u);
         const auto r = static_cast<unsigned>(std::countr_zero(later != 0 ? later : free_acc));
         next_acc_ = r >= 4 ? 0 : r + 1;
@@ -265,7 +284,7 @@ class Coloring {
     if ((free & ~avoid_[t]) != 0) {
       free &= ~avoid_[t];
     }
-    if (const auto r = round_robin(free)) {
+    if (const auto r = o_.longest_free ? longest_free(free, last_end_) : round_robin(free)) {
       return rf(*r);
     }
     if (free_acc != 0) {
@@ -279,6 +298,8 @@ class Coloring {
     busy_acc_.assign(l_.gap_count, 0);
     next_ = p_.gpu == Gpu::v42 ? 3 : 4;
     next_acc_ = 0;
+    last_end_.fill(0);
+    last_acc_end_.fill(0);
     for (std::uint32_t r = 0; r < 64; ++r) {
       occupy(segments_[l_.names.of(rf(r))], rf(r));
     }
@@ -322,6 +343,8 @@ class Coloring {
   std::vector<std::uint64_t> avoid_, busy_rf_;
   std::vector<std::uint8_t> busy_acc_;
   std::vector<char> is_uniform_;
+  std::array<std::uint32_t, 64> last_end_{};
+  std::array<std::uint32_t, 6> last_acc_end_{};
   unsigned next_ = 0, next_acc_ = 0, coalesced_ = 0;
 };
 

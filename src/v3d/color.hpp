@@ -12,6 +12,8 @@ struct ColorOptions {
   unsigned registers = 64; ///< of the register file: 64 at 2 threads, 32 at 4
   bool coalesce = true;
   bool accumulators = true; ///< 4.2: r0..r4 for short ranges, r5 for uniforms
+  bool longest_free = true; ///< the register that has been free for longest; else one after the other
+  bool longest_free_accumulator = false; ///< the same for r0..r4
   unsigned short_range = 20; ///< 4.2: ranges up to this many instructions take an accumulator first
 };
 

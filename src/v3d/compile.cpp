@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <span>
 
 namespace lanewise::v3d {
 
@@ -35,6 +36,53 @@ double processor_milliseconds() {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
 
+// How often an allocation may be coloured and scheduled: instructions in all, at most.
+constexpr std::size_t color_budget = 6000;
+
+// Registers chosen in one way or another leave the scheduler more or less room.
+struct Variant {
+  bool longest_free, longest_free_accumulator;
+  unsigned short_range;
+};
+constexpr Variant variants_42[] = {{true, true, 20}, {true, false, 12}, {false, false, 20}, {true, true, 12}};
+constexpr Variant variants_71[] = {{false, false, 20}};
+
+unsigned cycles(const QpuProgram& q) { return measure(q).inst_and_stalls; }
+
+// The words of the allocation; of several colourings the one that takes the fewest cycles.
+Expected<QpuProgram> shortest(Allocation& a, ColorOptions options) {
+  auto best = schedule(a.program);
+  if (!best) {
+    return best;
+  }
+  const bool is_42 = a.program.gpu == Gpu::v42;
+  std::size_t left = color_budget;
+  const std::size_t each = size(a.program);
+  options.registers = a.threads == 4 ? 32 : 64;
+  for (const Variant& v : is_42 ? std::span<const Variant>(variants_42) : std::span<const Variant>(variants_71)) {
+    if (left < each) {
+      break;
+    }
+    left -= each;
+    options.longest_free = v.longest_free;
+    options.longest_free_accumulator = v.longest_free_accumulator;
+    options.short_range = v.short_range;
+    const ColorResult colors = color(a.before, options);
+    if (!colors.ok) {
+      continue;
+    }
+    Program p = a.before;
+    apply_colors(p, colors);
+    auto q = schedule(p);
+    if (q && cycles(*q) < cycles(*best)) {
+      best = std::move(q);
+      a.program = std::move(p);
+      a.copies_removed = colors.copies_removed;
+    }
+  }
+  return best;
+}
+
 } // namespace
 
 Expected<Compiled> compile(const Shader& shader, const AllocateOptions& options) {
@@ -49,7 +97,7 @@ Expected<Compiled> compile(const Shader& shader, const AllocateOptions& options)
   }
   Compiled c;
   c.allocation = std::move(*a);
-  auto q = schedule(c.allocation.program);
+  auto q = shortest(c.allocation, options.color);
   if (!q) {
     return in_shader(shader, q.error());
   }
