@@ -59,7 +59,8 @@ Expected<QpuProgram> shortest(Allocation& a, ColorOptions options) {
   std::size_t left = color_budget;
   const std::size_t each = size(a.program);
   options.registers = a.threads == 4 ? 32 : 64;
-  for (const Variant& v : is_42 ? std::span<const Variant>(variants_42) : std::span<const Variant>(variants_71)) {
+  for (const Variant& v :
+       is_42 ? std::span<const Variant>(variants_42) : std::span<const Variant>(variants_71)) {
     if (left < each) {
       break;
     }

@@ -7,20 +7,6 @@ namespace lanewise::v3d {
 
 namespace {
 
-constexpr std::array<OpInfo, static_cast<std::size_t>(Op::count)> op_table = [] {
-  std::array<OpInfo, static_cast<std::size_t>(Op::count)> t{
-#define V3D_OP(name, sources, dst, props) OpInfo{#name, sources, dst, static_cast<std::uint16_t>(props)},
-#include "v3d/isa.def"
-  };
-  // C++ keywords carry an underscore in the enumeration only.
-  for (auto& row : t) {
-    if (row.name.ends_with('_')) {
-      row.name.remove_suffix(1);
-    }
-  }
-  return t;
-}();
-
 constexpr std::uint8_t v42 = 1;
 constexpr std::uint8_t v71 = 2;
 constexpr std::uint8_t both = 3;
@@ -95,8 +81,6 @@ std::string_view name_of(const std::array<std::string_view, n>& names, E value) 
 }
 
 } // namespace
-
-const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
 
 std::optional<Op> find_op(std::string_view name) {
   const auto it = std::ranges::find(op_table, name, &OpInfo::name);

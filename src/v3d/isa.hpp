@@ -46,7 +46,22 @@ struct OpInfo {
   std::uint16_t properties;
 };
 
-[[nodiscard]] const OpInfo& info(Op op);
+/// By operation.
+inline constexpr std::array<OpInfo, static_cast<std::size_t>(Op::count)> op_table = [] {
+  std::array<OpInfo, static_cast<std::size_t>(Op::count)> t{
+#define V3D_OP(name, sources, dst, props) OpInfo{#name, sources, dst, static_cast<std::uint16_t>(props)},
+#include "v3d/isa.def"
+  };
+  // C++ keywords carry an underscore in the enumeration only.
+  for (auto& row : t) {
+    if (row.name.ends_with('_')) {
+      row.name.remove_suffix(1);
+    }
+  }
+  return t;
+}();
+
+[[nodiscard]] inline const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
 [[nodiscard]] std::optional<Op> find_op(std::string_view name);
 [[nodiscard]] inline bool has(Op op, OpProperty p) { return (info(op).properties & p) != 0; }
 

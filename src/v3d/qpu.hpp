@@ -45,8 +45,8 @@ inline constexpr unsigned tmu_write = 1, wrtmuc = 2, ldtmu = 4, tlb_write = 8, t
 /// In one of the two words behind a thread switch (slots 1 and 2): the switch happens behind them, so the
 /// operation that it waits for may be started there, and accumulators are still there.
 [[nodiscard]] bool valid_in_switch_slot(Gpu gpu, const Word& w, unsigned slot);
-/// The same for what the program has behind the switch: it may neither wait for the TMU, nor start what belongs
-/// to the next switch, nor leave anything in an accumulator.
+/// The same for what the program has behind the switch: it may neither wait for the TMU, nor start what
+/// belongs to the next switch, nor leave anything in an accumulator.
 [[nodiscard]] bool may_move_into_switch_slot(Gpu gpu, const Word& w, unsigned slot);
 /// Slot 0 is the word with the last thrsw of the program, 2 the last word.
 [[nodiscard]] bool valid_at_end(Gpu gpu, const Word& w, std::uint32_t uniform, unsigned slot);

@@ -66,6 +66,7 @@ class Scheduler {
     std::uint32_t waiting = 0, earliest = 0, path = 0;
     bool late = false; ///< tile writes: last among equals
     std::uint8_t order = 1;
+    std::uint32_t refused = never; ///< the word that it does not fit
     bool held = false; ///< kept for a word that would be empty or wait, until its path is the longest left
   };
 
@@ -276,17 +277,24 @@ class Scheduler {
   std::uint32_t best_of(const WordBuilder& w, std::uint32_t t, bool held) {
     std::uint32_t best = never;
     for (const std::uint32_t n : ready_) {
-      if (nodes_[n].earliest > t || is_held(n) != held || (best != never && !better(n, best, t)) ||
-          !allowed(n, w, t)) {
+      Node& node = nodes_[n];
+      if (node.earliest > t || node.refused == t || is_held(n) != held ||
+          (best != never && !better(n, best, t))) {
         continue;
       }
-      best = n;
+      if (allowed(n, w, t)) {
+        best = n;
+      } else {
+        node.refused = t; // words only grow
+      }
     }
     return best;
   }
 
   // Held until nothing that is left has a longer path.
-  [[nodiscard]] bool is_held(std::uint32_t n) const { return nodes_[n].held && paths_[n] + 2 < longest_left_; }
+  [[nodiscard]] bool is_held(std::uint32_t n) const {
+    return nodes_[n].held && paths_[n] + 2 < longest_left_;
+  }
 
   bool stalls(std::uint32_t n, std::uint32_t t) const {
     if (t == 0 || t > q_.words.size()) {

@@ -60,6 +60,11 @@ bool WordBuilder::add(const Inst& i) {
   if (w_.word.is_branch || (i.is_branch && !empty_)) {
     return false;
   }
+  // What fails most often, before anything is copied.
+  if (!i.is_branch && ((i.uniform != no_index && w_.uniform != no_index) ||
+                       (!is_nop(i.alu) && !is_nop(w_.word.add) && !is_nop(w_.word.mul)))) {
+    return false;
+  }
   QpuWord next = w_;
   if (i.is_branch) {
     next.word.is_branch = true;
@@ -68,9 +73,6 @@ bool WordBuilder::add(const Inst& i) {
     w_ = next;
     empty_ = false;
     return true;
-  }
-  if (i.uniform != no_index && next.uniform != no_index) {
-    return false;
   }
   std::uint32_t sigs = i.sigs;
   if ((sigs & sig::ldunif) != 0 && i.sig_dst != implicit_reg(gpu_)) {
