@@ -137,7 +137,7 @@ class Allocator {
   [[nodiscard]] std::vector<unsigned> limits(const Program& p, unsigned threads) const {
     const unsigned n = file(threads);
     if (p.gpu == Gpu::v42 && o_.color.accumulators) {
-      return {n + 4, n + 2, n + 1, n, n - 1, n - 2, n - 4};
+      return {n + 5, n + 4, n + 2, n + 1, n, n - 1, n - 2, n - 4};
     }
     return {n, n - 1, n - 2, n - 4};
   }
@@ -271,7 +271,7 @@ class Allocator {
       for (const Order order : orders()) {
         Reordered made = reorderer.run(order);
         made.program.threads = threads;
-        const unsigned registers = limits(made.program, threads)[made.program.gpu == Gpu::v42 ? 1 : 0];
+        const unsigned registers = limits(made.program, threads).front();
         ranking.push_back(
             {n, order, false, made.excess, made.program, std::move(made.program), registers, {}});
       }
@@ -313,7 +313,8 @@ class Allocator {
     return c.spills.fits;
   }
 
-  static unsigned cost(const SpillResult& s) { return s.weighted * 16 + s.remats; }
+  // A store or fill waits for the memory unit behind a thread switch; making a value again is a word or less.
+  static unsigned cost(const SpillResult& s) { return s.weighted * 48 + s.remats; }
 
   std::optional<Allocation> finish(const Choice& c, unsigned threads) {
     Allocation a;

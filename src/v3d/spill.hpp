@@ -23,7 +23,7 @@ struct SpillOptions {
   bool share_slots = true;
   bool batch = true; ///< several fills or stores behind one thread switch
   bool weigh_loops = true;
-  double stored_bias = 2.0; ///< how much further away a value that already has a slot counts
+  double stored_bias = 6.0; ///< how much further away a value that already has a slot counts
   double remat_bias = 1e5;  ///< the same for a value that can be made again: it leaves first
 };
 
