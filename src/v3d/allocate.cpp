@@ -21,9 +21,9 @@ constexpr Order all_orders[] = {Order::given,         Order::late,    Order::dep
 // exceeds it is looked at in its first and last listing only.
 constexpr std::size_t reorder_budget = 64000, plans = 5;
 
-// Pressures, in register files, from which on no order is likely to fit: of the listings, and of the first
-// orders.
-constexpr double hopeless_given = 2.2, hopeless_reordered = 1.5;
+// Values beyond the register file from which on no order is likely to fit: as given, and after the first
+// orders. (Of both collections' shaders that fit, the furthest were 22 and 11.)
+constexpr unsigned hopeless_given = 28, hopeless_reordered = 14;
 
 // Words in the TMU's output FIFO, and writes of one operation, at most: 16 for all threads together.
 bool fits_fifo(const Program& p, unsigned threads) {
@@ -182,24 +182,29 @@ class Allocator {
 
   std::optional<Allocation> without_spills(unsigned threads) {
     std::vector<std::unique_ptr<Reorderer>> reorderers(listings_.size());
-    unsigned least = ~0u;
+    std::vector<unsigned> least(listings_.size(), ~0u);
+    unsigned limit = ~0u;
     for (const Order order : orders()) {
       for (std::size_t n = 0; n < listings_.size(); ++n) {
+        if (order != Order::given && least[n] > limit) {
+          continue;
+        }
         const Prepared& ready = prepared(n, false);
         if (!reorderers[n]) {
           reorderers[n] = std::make_unique<Reorderer>(ready.program, file(threads), ready.free);
         }
         Reordered made = reorderers[n]->run(order);
-        least = std::min(least, made.peak);
+        least[n] = std::min(least[n], made.peak);
         if (auto r = fit(std::move(made), n, order, threads)) {
           return r;
         }
       }
-      const double limit = order == Order::given ? hopeless_given : hopeless_reordered;
-      if ((order == Order::given || order == Order::depth) && least > limit * file(threads)) {
-        why_ = "more values are live at once than there are registers";
-        return std::nullopt;
+      if (order == Order::given || order == Order::depth) {
+        limit = file(threads) + (order == Order::given ? hopeless_given : hopeless_reordered);
       }
+    }
+    if (*std::ranges::min_element(least) > limit) {
+      why_ = "more values are live at once than there are registers";
     }
     return std::nullopt;
   }

@@ -200,12 +200,15 @@ class Bundler {
   // Strongly connected bundles become one (Tarjan, without recursion).
   void merge_cycles() {
     const auto n = static_cast<std::uint32_t>(insts_.size());
-    std::vector<std::vector<std::uint32_t>> succs(n);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> between;
+    between.reserve(edges_.size());
     for (const auto& [from, to] : edges_) {
       if (find(from) != find(to)) {
-        succs[find(from)].push_back(find(to));
+        between.emplace_back(find(from), find(to));
       }
     }
+    const Groups<std::uint32_t> succs(
+        n, between, [](const auto& e) { return e.first; }, [](const auto& e) { return e.second; });
     std::vector<std::uint32_t> index(n, no_index), low(n), stack, at(n);
     std::vector<char> on(n);
     std::vector<std::uint32_t> path;
@@ -258,29 +261,26 @@ class Bundler {
   Bundles finish() {
     Bundles b;
     b.own_switches = own_switches_;
-    std::vector<std::uint32_t> number(insts_.size(), no_index);
+    std::vector<std::uint32_t> number(insts_.size(), no_index), kept;
+    std::uint32_t count = 0;
     for (std::uint32_t n = 0; n < insts_.size(); ++n) {
       if (dropped_[n] != 0) {
         continue;
       }
       std::uint32_t& k = number[find(n)];
-      if (k == no_index) {
-        k = static_cast<std::uint32_t>(b.members.size());
-        b.members.emplace_back();
-      }
-      b.members[k].push_back(n);
+      k = k == no_index ? count++ : k;
+      kept.push_back(n);
     }
-    b.succs.resize(b.members.size());
-    for (const auto& [from, to] : edges_) {
-      const std::uint32_t f = number[find(from)], t = number[find(to)];
-      if (f != t) {
-        b.succs[f].push_back(t);
-      }
+    b.members = Groups<std::uint32_t>(
+        count, kept, [&](std::uint32_t n) { return number[find(n)]; }, [](std::uint32_t n) { return n; });
+    for (auto& [from, to] : edges_) {
+      from = number[find(from)];
+      to = number[find(to)];
     }
-    for (auto& s : b.succs) {
-      std::ranges::sort(s);
-      s.erase(std::unique(s.begin(), s.end()), s.end());
-    }
+    std::erase_if(edges_, [](const auto& e) { return e.first == e.second; });
+    b.succs = Groups<std::uint32_t>(
+        count, edges_, [](const auto& e) { return e.first; }, [](const auto& e) { return e.second; });
+    b.succs.make_sets();
     return b;
   }
 
@@ -304,14 +304,18 @@ Bundles make_bundles(const Program& p, std::uint32_t block, const Liveness& l, c
 Bundles single_bundles(const Program& p, const std::vector<Inst>& insts) {
   const DependenceGraph graph = build_dependences(p.gpu, insts, p.temp_count);
   Bundles b;
-  b.members.resize(insts.size());
-  b.succs.resize(insts.size());
-  for (std::uint32_t n = 0; n < insts.size(); ++n) {
-    b.members[n] = {n};
+  std::vector<std::uint32_t> all(insts.size());
+  std::iota(all.begin(), all.end(), 0u);
+  const auto itself = [](std::uint32_t n) { return n; };
+  b.members = Groups<std::uint32_t>(all.size(), all, itself, itself);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  for (const std::uint32_t n : all) {
     for (const Edge& e : graph.succs[n]) {
-      b.succs[n].push_back(e.to);
+      edges.emplace_back(n, e.to);
     }
   }
+  b.succs = Groups<std::uint32_t>(
+      all.size(), edges, [](const auto& e) { return e.first; }, [](const auto& e) { return e.second; });
   return b;
 }
 
@@ -321,7 +325,7 @@ std::optional<std::vector<Inst>> unbundle(const Program& p, const std::vector<In
   out.reserve(insts.size());
   const Reg c = implicit_reg(p.gpu);
   for (const std::uint32_t k : order) {
-    const auto& members = b.members[k];
+    const auto members = b.members[k];
     bool pending = false;
     for (std::size_t m = 0; m < members.size(); ++m) {
       const Inst& i = insts[members[m]];

@@ -5,6 +5,7 @@
 // that, the order in which a listing happens to interleave them would be the only one.
 #pragma once
 
+#include "v3d/groups.hpp"
 #include "v3d/liveness.hpp"
 #include "v3d/spill.hpp"
 
@@ -14,10 +15,9 @@
 namespace lanewise::v3d {
 
 struct Bundles {
-  std::vector<std::vector<std::uint32_t>>
-      members; ///< instructions in the block's order; every one but dropped switches
-  std::vector<std::vector<std::uint32_t>> succs; ///< which bundles must come behind
-  bool own_switches = false; ///< TMU lookups bring their own thread switches; the block's are left out
+  Groups<std::uint32_t> members; ///< instructions in the block's order; every one but dropped switches
+  Groups<std::uint32_t> succs;   ///< which bundles must come behind
+  bool own_switches = false;     ///< TMU lookups bring their own thread switches; the block's are left out
 };
 
 /// `last` is the program's last thread switch, which stays. Growth: n log n in the instructions.

@@ -33,7 +33,8 @@ class Builder {
     if (relaxed.coefficient) {
       ignored_.push_back(names_.of(implicit_reg(gpu)));
     }
-    graph_.succs.resize(insts.size());
+    last_edge_.assign(insts.size(), no_index);
+    edges_.reserve(insts.size() * 4);
     graph_.pred_count.resize(insts.size());
   }
 
@@ -69,6 +70,8 @@ class Builder {
         }
       }
     }
+    graph_.succs = Groups<Edge>(
+        insts_.size(), edges_, [](const auto& e) { return e.first; }, [](const auto& e) { return e.second; });
     return std::move(graph_);
   }
 
@@ -233,22 +236,24 @@ class Builder {
       return;
     }
     // One edge for each pair: the strictest, which comes first in the order result, output, reuse.
-    auto& list = graph_.succs[from];
-    if (!list.empty() && list.back().to == to) {
-      Edge& e = list.back();
+    std::uint32_t& last = last_edge_[from];
+    if (last != no_index && edges_[last].second.to == to) {
+      Edge& e = edges_[last].second;
       e.kind = std::min(e.kind, kind);
       e.latency = std::max(e.latency, latency);
       e.at_least = std::max(e.at_least, at_least);
       return;
     }
-    list.push_back({to, kind, latency, at_least});
+    last = static_cast<std::uint32_t>(edges_.size());
+    edges_.push_back({from, {to, kind, latency, at_least}});
     ++graph_.pred_count[to];
   }
 
   Gpu gpu_;
   const std::vector<Inst>& insts_;
   Names names_;
-  std::vector<std::uint32_t> touched_, writer_;
+  std::vector<std::uint32_t> touched_, writer_, last_edge_;
+  std::vector<std::pair<std::uint32_t, Edge>> edges_;
   std::vector<std::vector<std::uint32_t>> readers_;
   std::vector<Access> accesses_;
   std::vector<std::uint32_t> ignored_, stores_;

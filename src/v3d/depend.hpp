@@ -2,6 +2,7 @@
 // allocation and the scheduling into words after it obey.
 #pragma once
 
+#include "v3d/groups.hpp"
 #include "v3d/liveness.hpp"
 
 #include <vector>
@@ -22,7 +23,7 @@ struct Edge {
 };
 
 struct DependenceGraph {
-  std::vector<std::vector<Edge>> succs;
+  Groups<Edge> succs; ///< by instruction, in the order of what they lead to
   std::vector<std::uint32_t> pred_count;
 };
 

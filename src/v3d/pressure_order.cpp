@@ -6,34 +6,44 @@ namespace lanewise::v3d {
 
 PressureOrder::PressureOrder(const Program& p, const Names& names, const std::vector<char>& free)
     : p_(p), names_(names), free_(free), live_(names.count()), wanted_at_(names.count()),
-      overlay_(names.count()), stamp_(names.count()), touching_(names.count()) {}
+      overlay_(names.count()), stamp_(names.count()), number_(names.count(), no_index) {}
 
 void PressureOrder::prepare(const std::vector<Inst>& insts, const Bundles& bundles) {
   for (const std::uint32_t name : touched_names_) {
-    touching_[name].clear();
+    number_[name] = no_index;
   }
   touched_names_.clear();
-  touches_.assign(bundles.members.size(), {});
+  std::vector<std::pair<std::uint32_t, Touch>> touches;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> touching;
+  std::vector<std::uint32_t> last;
   cached_.assign(bundles.members.size(), {});
+  const auto touch = [&](std::uint32_t k, std::uint32_t name, std::uint8_t what) {
+    touches.push_back({k, {name, what}});
+    std::uint32_t& n = number_[name];
+    if (n == no_index) {
+      n = static_cast<std::uint32_t>(touched_names_.size());
+      touched_names_.push_back(name);
+      last.push_back(no_index);
+    }
+    if (last[n] != k) {
+      last[n] = k;
+      touching.emplace_back(n, k);
+    }
+  };
   for (std::uint32_t k = 0; k < bundles.members.size(); ++k) {
-    const auto& members = bundles.members[k];
+    const auto members = bundles.members[k];
     for (auto it = members.rbegin(); it != members.rend(); ++it) {
       const Inst& i = insts[*it];
       for (const Definition& d : definitions(p_.gpu, names_, i)) {
-        touches_[k].push_back({d.name, static_cast<std::uint8_t>(d.partial ? 1 : 0)});
+        touch(k, d.name, d.partial ? 1 : 0);
       }
-      for_uses(names_, i, [&](std::uint32_t u) { touches_[k].push_back({u, 1}); });
-    }
-    for (const Touch& t : touches_[k]) {
-      auto& list = touching_[t.name];
-      if (list.empty()) {
-        touched_names_.push_back(t.name);
-      }
-      if (list.empty() || list.back() != k) {
-        list.push_back(k);
-      }
+      for_uses(names_, i, [&](std::uint32_t u) { touch(k, u, 1); });
     }
   }
+  const auto first = [](const auto& e) { return e.first; };
+  const auto second = [](const auto& e) { return e.second; };
+  touches_ = Groups<Touch>(bundles.members.size(), touches, first, second);
+  touching_ = Groups<std::uint32_t>(touched_names_.size(), touching, first, second);
 }
 
 // How many values more are live in front of the bundle than behind it, and at most inside.
@@ -58,7 +68,7 @@ void PressureOrder::set_live(std::uint32_t name, bool live) {
     return;
   }
   live_[name] = live ? 1 : 0;
-  for (const std::uint32_t k : touching_[name]) {
+  for (const std::uint32_t k : touching_[number_[name]]) {
     cached_[k].is_valid = false;
   }
 }
@@ -77,14 +87,16 @@ std::vector<std::uint32_t> PressureOrder::run(const std::vector<Inst>& insts,
                                               const Bundles& bundles, Preference preference) {
   prepare(insts, bundles);
   const auto n = static_cast<std::uint32_t>(bundles.members.size());
-  std::vector<std::vector<std::uint32_t>> preds(n);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   std::vector<std::uint32_t> waiting(n), ready, order;
   for (std::uint32_t k = 0; k < n; ++k) {
     for (const std::uint32_t s : bundles.succs[k]) {
-      preds[s].push_back(k);
+      edges.emplace_back(s, k);
       ++waiting[k];
     }
   }
+  const Groups<std::uint32_t> preds(
+      n, edges, [](const auto& e) { return e.first; }, [](const auto& e) { return e.second; });
   for (const std::uint32_t name : live_out) {
     live_[name] = 1;
     wanted_at_[name] = 0;

@@ -43,9 +43,9 @@ class PressureOrder {
   std::vector<char> live_;
   std::vector<std::uint32_t> wanted_at_, overlay_, stamp_;
   std::uint32_t now_ = 0;
-  std::vector<std::vector<Touch>> touches_;          ///< per bundle, backwards
-  std::vector<std::vector<std::uint32_t>> touching_; ///< per name, bundles
-  std::vector<std::uint32_t> touched_names_;
+  Groups<Touch> touches_;          ///< per bundle, backwards
+  Groups<std::uint32_t> touching_; ///< per number of a touched name, bundles
+  std::vector<std::uint32_t> number_, touched_names_;
   std::vector<Cached> cached_;
 };
 

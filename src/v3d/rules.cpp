@@ -24,19 +24,25 @@ unsigned uses(const Alu& a) {
   return r;
 }
 
-unsigned uses(const Word& w) {
-  unsigned r = uses(w.add) | uses(w.mul);
-  r |= (w.sigs & sig::wrtmuc) != 0 ? use::wrtmuc : 0;
+namespace {
+
+unsigned uses_of_signals(const Word& w) {
+  unsigned r = (w.sigs & sig::wrtmuc) != 0 ? use::wrtmuc : 0;
   r |= (w.sigs & sig::ldtmu) != 0 ? use::ldtmu : 0;
   r |= (w.sigs & (sig::ldtlb | sig::ldtlbu)) != 0 ? use::tlb_read : 0;
   return r;
 }
 
+} // namespace
+
+unsigned uses(const Word& w) { return uses(w.add) | uses(w.mul) | uses_of_signals(w); }
+
 bool conflicts(Gpu gpu, const Word& w) {
-  const unsigned u = uses(w);
-  if ((uses(w.add) & uses(w.mul)) != 0) {
+  const unsigned add = uses(w.add), mul = uses(w.mul);
+  if ((add & mul) != 0) {
     return true; // two writes to one peripheral
   }
+  const unsigned u = add | mul | uses_of_signals(w);
   if (gpu == Gpu::v42) {
     if ((u & ~(use::wrtmuc | use::tmu_write)) == 0 || (u & ~(use::ldtmu | use::vpm)) == 0) {
       return false;

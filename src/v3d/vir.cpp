@@ -47,7 +47,8 @@ std::string_view text(Stage s) { return stage_names[static_cast<std::size_t>(s)]
 
 std::uint32_t intern_uniform(Program& p, std::string_view text) {
   const auto [it, is_new] =
-      p.uniform_index.try_emplace(std::string(text), static_cast<std::uint32_t>(p.uniforms.size()));
+      p.uniform_index.of(p.uniforms)
+          .try_emplace(std::string(text), static_cast<std::uint32_t>(p.uniforms.size()));
   if (is_new) {
     p.uniforms.push_back(describe(text));
   }

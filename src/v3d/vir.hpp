@@ -54,6 +54,31 @@ struct Block {
   unsigned loop_depth = 0;
 };
 
+/// Finds uniforms by their text. A copy starts empty, since most copies of a program never look; it is filled
+/// when it is asked.
+class UniformIndex {
+ public:
+  UniformIndex() = default;
+  UniformIndex(const UniformIndex&) {}
+  UniformIndex(UniformIndex&&) = default;
+  UniformIndex& operator=(const UniformIndex&) {
+    by_text_.clear();
+    return *this;
+  }
+  UniformIndex& operator=(UniformIndex&&) = default;
+  ~UniformIndex() = default;
+
+  std::unordered_map<std::string, std::uint32_t>& of(const std::vector<Uniform>& uniforms) {
+    for (std::size_t n = by_text_.size(); n < uniforms.size(); ++n) {
+      by_text_.try_emplace(uniforms[n].text, static_cast<std::uint32_t>(n));
+    }
+    return by_text_;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> by_text_;
+};
+
 /// The blocks stand in layout order; blocks[0] is the entry.
 struct Program {
   Gpu gpu = Gpu::v71;
@@ -61,7 +86,7 @@ struct Program {
   unsigned threads = 4;
   std::vector<Block> blocks;
   std::vector<Uniform> uniforms;
-  std::unordered_map<std::string, std::uint32_t> uniform_index;
+  UniformIndex uniform_index;
   std::uint32_t temp_count = 0;
 };
 

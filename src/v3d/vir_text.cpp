@@ -1,6 +1,7 @@
 // The text of VIR, both ways.
 #include "v3d/vir.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <bit>
@@ -312,13 +313,16 @@ class Reader {
       r = {Reg::imm, n};
       return true;
     }
-    for (std::uint32_t code = 32; code < 48; ++code) {
-      if (reg_text({Reg::imm, code}) == s) {
-        r = {Reg::imm, code};
-        return true;
+    static const auto powers = [] {
+      std::array<std::string, 16> t;
+      for (std::uint32_t k = 0; k < t.size(); ++k) {
+        t[k] = reg_text({Reg::imm, 32 + k});
       }
-    }
-    return false;
+      return t;
+    }();
+    const auto* it = std::ranges::find(powers, s);
+    r = Reg{Reg::imm, 32 + static_cast<std::uint32_t>(it - powers.begin())};
+    return it != powers.end();
   }
 
   Expected<void> resolve() {
