@@ -116,6 +116,7 @@ class Allocator {
     unsigned registers = 0;
     SpillResult spills;
     unsigned max_remat_cost = most_remat_cost;
+    bool with_spills = false;
   };
 
   // What is tried in turn until something can be planned: TMU operations brought together where they overlap
@@ -246,6 +247,7 @@ class Allocator {
         Choice c = r;
         c.compact = attempt.compact;
         c.max_remat_cost = attempt.max_remat_cost;
+        c.with_spills = true;
         if (plan(c, threads)) {
           choices.push_back(std::move(c));
           if (choices.size() == plans) {
@@ -328,7 +330,7 @@ class Allocator {
     ColorOptions options = o_.color;
     options.registers = file(threads);
     auto colors = color(a.program, options);
-    if (!colors.ok) {
+    if (!colors.ok && (!c.with_spills || c.registers <= file(threads))) {
       options.coalesce = false;
       colors = color(a.program, options);
     }
