@@ -131,6 +131,7 @@ nlohmann::json record(const v3d::Shader& s, const v3d::Compiled& c) {
           {"inst_and_stalls", f.inst_and_stalls},
           {"nops", f.nops},
           {"thread_switches_added", c.allocation.spills.switches},
+          {"vector_accesses", c.allocation.spills.vectors},
           {"rematerialised", c.allocation.spills.remats},
           {"slots", c.allocation.spills.slots},
           {"copies_removed", c.allocation.copies_removed},

@@ -374,6 +374,7 @@ constexpr Feature features[] = {
     {"bundles", [](AllocateOptions& o) { o.bundles = false; }},
     {"reorder", [](AllocateOptions& o) { o.reorder = false; }},
     {"batch", [](AllocateOptions& o) { o.spill.batch = false; }},
+    {"vectors", [](AllocateOptions& o) { o.spill.vectors = false; }},
     {"share-slots", [](AllocateOptions& o) { o.spill.share_slots = false; }},
     {"stored-bias", [](AllocateOptions& o) { o.spill.stored_bias = 1; }},
 };

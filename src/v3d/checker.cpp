@@ -87,10 +87,24 @@ class Checker {
     return fail(ErrorKind::check, std::move(what), fmt::format("block {}", p_.blocks[b].label));
   }
 
+  // The layout of the slots is that of the base that the entry block works out; any multiple of four may then
+  // be a slot's offset, and the words behind it belong to it.
   void find_slots() {
+    State nothing;
+    nothing.temps.assign(p_.temp_count, Expressions::undefined);
+    if (!other_.blocks.empty()) {
+      (void)b_.run(0, std::move(nothing));
+    }
+    const std::size_t before = x_.size();
+    b_.set_rows(true);
+    const bool rows = b_.spill_base() < before;
+    b_.set_rows(rows);
+    const std::uint32_t step = rows ? 4 : 64;
     for (const Uniform& u : *other_.uniforms) {
-      if (u.is_literal && u.value % 64 == 0 && u.value < 64 * 4096) {
-        slots_.push_back(u.value);
+      for (std::uint32_t k = 0; u.is_literal && u.value % step == 0 && k < (rows ? 4u : 1u); ++k) {
+        if (u.value + 4 * k < 64 * 4096) {
+          slots_.push_back(u.value + 4 * k);
+        }
       }
     }
     std::ranges::sort(slots_);

@@ -26,7 +26,13 @@ enum Kind : std::uint64_t {
   k_unpack
 };
 
-constexpr std::uint32_t spill_config_quad = 0xffffff7fu, spill_config_pixel = 0xffffffffu;
+constexpr std::uint32_t spill_config_pixel = 0xffffffffu;
+
+// Words of an access by the type in its configuration.
+std::uint32_t width_of(std::uint32_t config) {
+  const std::uint32_t type = config & 7;
+  return type >= 2 && type <= 4 ? type : 1;
+}
 
 bool is_lane_local(const Alu& a) { return !has(a.op, cross_lane) && !writes_flags(a); }
 
@@ -70,7 +76,7 @@ Node Evaluator::spill_base() {
   const Node thread = alu(Op::tidx, {}), lane = alu(Op::eidx, {}), size = symbol(spill_size_uniform);
   const Node rtop = alu(Op::multop, {thread, size});
   const Node product = alu(Op::umul24, {thread, size, rtop});
-  const Node bytes = alu(Op::shl, {lane, operation(k_imm, 2, {}, true)});
+  const Node bytes = alu(Op::shl, {lane, operation(k_imm, rows_ ? 4 : 2, {}, true)});
   return alu(Op::add, {alu(Op::add, {product, bytes}), symbol(spill_offset_uniform)});
 }
 
@@ -240,13 +246,8 @@ void Evaluator::tmu_write(const Write& w, std::uint8_t address) {
 
 void Evaluator::general(const Write& w, Node) {
   // A spill or a fill is known by its address: base + slot.
-  std::uint32_t config = ~0u, slot = no_index;
   const bool has_config = w.alu->dst.index == magic::tmuau;
-  for (const std::uint32_t c : {spill_config_quad, spill_config_pixel}) {
-    if (has_config && w.uniform == operation(k_uniform, 0, {x_.make(1ull << 62 | c, {}, true)}, true)) {
-      config = c;
-    }
-  }
+  std::uint32_t slot = no_index;
   if (!s_.slots.empty()) {
     const Node base = spill_base();
     for (const auto& [offset, value] : s_.slots) {
@@ -257,25 +258,7 @@ void Evaluator::general(const Write& w, Node) {
     }
   }
   if (slot != no_index) {
-    if (data_.empty()) {
-      fifo_.push_back(s_.slots[slot]);
-      return;
-    }
-    const auto& [value, data] = data_.back();
-    Node stored = value;
-    if (w.is_conditional != data.is_conditional ||
-        (w.is_conditional && (w.flags != data.flags || w.when_set != data.when_set))) {
-      out_.fault = "a spill stores lanes under another condition than its data";
-    }
-    if (w.is_conditional) {
-      const Node old = s_.slots[slot];
-      stored = w.when_set ? x_.choose(w.flags, value, old) : x_.choose(w.flags, old, value);
-      if (config != spill_config_pixel) {
-        out_.fault = "a masked spill must be per pixel";
-      }
-    }
-    s_.slots[slot] = stored;
-    data_.clear();
+    spill_access(w, slot);
     return;
   }
   std::vector<Node> all{w.value, w.uniform};
@@ -293,11 +276,51 @@ void Evaluator::general(const Write& w, Node) {
   if (has_config) {
     value = config_value_;
   }
-  const std::uint32_t type = value & 7;
-  const bool is_load = data_.empty();
-  const std::uint32_t words = is_load ? (type >= 2 && type <= 4 ? type : 1) : (value >> 3 & 15) == 15 ? 0 : 1;
+  const std::uint32_t words = data_.empty() ? width_of(value) : (value >> 3 & 15) == 15 ? 0 : 1;
   for (std::uint32_t k = 0; k < words; ++k) {
     fifo_.push_back(operation(k_result, k, {request}));
+  }
+  data_.clear();
+}
+
+// Words of a vector stand in neighbouring slots of a row.
+void Evaluator::spill_access(const Write& w, std::uint32_t slot) {
+  const std::uint32_t config = w.alu->dst.index == magic::tmuau ? config_value_ : ~0u,
+                      width = width_of(config);
+  const bool is_load = data_.empty();
+  if ((config | 0x87u) != ~0u || ((config & 7) == 7) == (width != 1) || (width > 1 && !rows_)) {
+    out_.fault = "a spill or fill of another type than its slot";
+  }
+  if (!is_load && data_.size() != width) {
+    out_.fault = "a spill stores another number of words than its type has";
+  }
+  for (std::uint32_t k = 0; k < width; ++k) {
+    const auto place = s_.slots.find(slot + 4 * k);
+    if (place == s_.slots.end() || (width > 1 && slot % 16 + 4 * k >= 16)) {
+      out_.fault = "a spill or fill reaches beyond its row";
+      break;
+    }
+    if (is_load) {
+      fifo_.push_back(place->second);
+      continue;
+    }
+    if (k >= data_.size()) {
+      break;
+    }
+    const auto& [value, data] = data_[k];
+    Node stored = value;
+    if (w.is_conditional != data.is_conditional ||
+        (w.is_conditional && (w.flags != data.flags || w.when_set != data.when_set))) {
+      out_.fault = "a spill stores lanes under another condition than its data";
+    }
+    if (w.is_conditional) {
+      const Node old = place->second;
+      stored = w.when_set ? x_.choose(w.flags, value, old) : x_.choose(w.flags, old, value);
+      if (config != spill_config_pixel) {
+        out_.fault = "a masked spill must be per pixel";
+      }
+    }
+    place->second = stored;
   }
   data_.clear();
 }

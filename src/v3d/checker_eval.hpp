@@ -49,8 +49,9 @@ class Evaluator {
 
   /// Evaluates block b from the state.
   [[nodiscard]] Outcome run(std::uint32_t b, State entry);
-  /// The address of slot 0 in this thread's lanes.
+  /// The address of slot 0 in this thread's lanes: 4 or, where slots lie in rows of four, 16 bytes a lane.
   [[nodiscard]] Node spill_base();
+  void set_rows(bool rows) { rows_ = rows; }
 
  private:
   struct Write {
@@ -66,6 +67,7 @@ class Evaluator {
   void apply_flags(const Write& w);
   void tmu_write(const Write& w, std::uint8_t address);
   void general(const Write& w, Node address_flags);
+  void spill_access(const Write& w, std::uint32_t slot);
   void lose();
   [[nodiscard]] Node read(const Reg& r);
   void assign(const Reg& r, Node n);
@@ -88,7 +90,7 @@ class Evaluator {
   int switch_in_ = -1;
   Node coefficient_ = 0;
   std::uint32_t config_value_ = ~0u;
-  bool has_coefficient_ = false;
+  bool has_coefficient_ = false, rows_ = false;
 };
 
 } // namespace lanewise::v3d::checking

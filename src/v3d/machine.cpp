@@ -277,6 +277,9 @@ void Machine::general(std::uint32_t config) {
     trace.faults.emplace_back("spill address is undefined in some lane");
   }
   (void)per_quad;
+  if (is_spill && !is_load && data.size() != width) {
+    trace.faults.emplace_back("a spill stores another number of words than its type has");
+  }
   if (!is_spill) {
     Effect e{is_load ? EffectKind::tmu : EffectKind::tmu_store, {config}, {address.value}, enabled};
     for (const Parameter& d : data) {

@@ -24,6 +24,9 @@ bool Planner::run(Plan& plan, std::string& why) {
       break;
     }
   }
+  if (o_.batch) {
+    share_switches();
+  }
   plan.insertions = std::move(insertions_);
   plan.is_stored = stored_;
   return true;
@@ -46,6 +49,12 @@ void Planner::remove(std::uint32_t t) {
   where_[set_[at]] = at;
   set_.pop_back();
   where_[t] = never;
+  left_[t] = {block_, leaves_at_};
+  if (open_[t] != never) {
+    Candidate& c = candidates_[open_[t]];
+    c.until = std::max(c.index, leaves_at_);
+    open_[t] = never;
+  }
 }
 
 unsigned Planner::capacity(std::uint32_t gap) const {
@@ -102,11 +111,14 @@ bool Planner::evict(std::uint32_t b, std::uint32_t now, std::uint32_t unit_end, 
 
 bool Planner::make_room(std::uint32_t b, std::uint32_t now, std::uint32_t gap, unsigned extra,
                         std::uint32_t unit_end, bool at_boundary) {
+  // Not in its register in this gap: it can be stored up to the place in front of the instruction before.
+  leaves_at_ = gap - l_.first_position[b] + (gap < l_.first_position[b] ? 1 : 0);
   while (set_.size() + extra > capacity(gap)) {
     if (!evict(b, now, unit_end, at_boundary)) {
       return false;
     }
   }
+  used_[gap] = std::max(used_[gap], static_cast<unsigned>(set_.size()) + extra);
   return true;
 }
 
@@ -131,7 +143,7 @@ bool Planner::make_again(std::uint32_t b, std::uint32_t n, std::uint32_t t, std:
     }
   }
   held_[t] = hold_;
-  insertions_[b].push_back({Insertion::remat, n, t});
+  insertions_[b].push_back({Insertion::remat, n, t, n});
   add(t, next);
   if (!make_room(b, n, gap, 0, unit_end)) {
     return false;
@@ -149,9 +161,12 @@ bool Planner::is_known(std::uint32_t b, std::uint32_t t) const {
 }
 
 bool Planner::block(std::uint32_t b) {
+  block_ = never;
   if (!entry(b)) {
     return false;
   }
+  block_ = b;
+  used_[l_.first_position[b] - 1] = static_cast<unsigned>(set_.size());
   const auto& insts = p_.blocks[b].insts;
   const auto count = static_cast<std::uint32_t>(insts.size());
   const std::vector<std::uint32_t> at_exit = wanted_at_exit(b);
@@ -170,6 +185,13 @@ bool Planner::block(std::uint32_t b) {
   }
   exit_[b] = set_;
   std::ranges::sort(exit_[b]);
+  for (const std::uint32_t t : set_) {
+    if (open_[t] != never) {
+      Candidate& c = candidates_[open_[t]];
+      c.until = std::max(c.index, count - (count != 0 && insts.back().is_branch ? 1 : 0));
+      open_[t] = never;
+    }
+  }
   return true;
 }
 
@@ -187,7 +209,11 @@ bool Planner::unit(std::uint32_t b, std::uint32_t s, std::uint32_t e,
   bool due = false;
   for (const std::uint32_t t : defined_) {
     if (in(t) && !is_remat(t)) {
-      candidates_.push_back({b, e, t});
+      if (open_[t] != never) { // a later definition in the unit
+        candidates_[open_[t]].until = candidates_[open_[t]].index;
+      }
+      open_[t] = static_cast<std::uint32_t>(candidates_.size());
+      candidates_.push_back({b, e, t, e});
       due = due || due_[t] != 0;
     }
   }
@@ -245,7 +271,8 @@ bool Planner::bring_in(std::uint32_t b, std::uint32_t s, std::uint32_t e,
   for (const std::uint32_t t : missing) {
     add(t, next_use_[t]);
     stored_[t] = 1;
-    insertions_[b].push_back({Insertion::fill, s, t});
+    const auto& [block, place] = left_[t];
+    insertions_[b].push_back({Insertion::fill, s, t, block == b ? std::min(place + 1, s) : 0});
   }
   return make_room(b, s, l_.first_position[b] + s - 1, 0, e);
 }
@@ -255,6 +282,7 @@ bool Planner::instruction(std::uint32_t b, std::uint32_t n, std::uint32_t e) {
   const auto& after = next_.after[b][n];
   const std::uint32_t gap = l_.first_position[b] + n;
   ++hold_;
+  leaves_at_ = n;
   for (unsigned k = 0; k < source_count(i.alu); ++k) {
     if (i.alu.src[k].reg.kind == Reg::temp && in(i.alu.src[k].reg.index)) {
       held_[i.alu.src[k].reg.index] = hold_;
@@ -270,6 +298,7 @@ bool Planner::instruction(std::uint32_t b, std::uint32_t n, std::uint32_t e) {
     const Reg& r = i.alu.src[k].reg;
     if (r.kind == Reg::temp && in(r.index)) {
       next_use_[r.index] = after[k];
+      leaves_at_ = n;
       if (after[k] == never) {
         remove(r.index);
       }
@@ -282,6 +311,12 @@ bool Planner::instruction(std::uint32_t b, std::uint32_t n, std::uint32_t e) {
       return;
     }
     known_in_[d.index] = b;
+    leaves_at_ = n;
+    if (open_[d.index] != never) { // the value that was to be stored ends here
+      Candidate& c = candidates_[open_[d.index]];
+      c.until = std::max(c.index, n);
+      open_[d.index] = never;
+    }
     if (next == never) {
       remove(d.index);
       ++dead;
@@ -312,6 +347,9 @@ bool Planner::simulate() {
   entry_.assign(blocks, {});
   exit_.assign(blocks, {});
   candidates_.clear();
+  open_.assign(temps, never);
+  left_.assign(temps, {never, 0});
+  used_.assign(l_.gap_count, 0);
   for (std::uint32_t b = 0; b < blocks; ++b) {
     if (!block(b)) {
       return false;

@@ -21,7 +21,9 @@ struct SpillOptions {
   bool remat_arithmetic = true; ///< and cheap arithmetic on them
   unsigned max_remat_cost = 20; ///< instructions that making a value again may take
   bool share_slots = true;
-  bool batch = true; ///< several fills or stores behind one thread switch
+  bool batch = true;         ///< several fills and stores behind one thread switch
+  bool vectors = true;       ///< neighbouring slots in one access
+  double vector_share = 0.5; ///< part of the words that vectors must move before slots lie in rows
   bool weigh_loops = true;
   double stored_bias = 6.0; ///< how much further away a value that already has a slot counts
   double remat_bias = 1e5;  ///< the same for a value that can be made again: it leaves first
@@ -35,6 +37,7 @@ struct SpillResult {
   unsigned weighted = 0; ///< each times ten for every loop around it
   unsigned remats = 0;   ///< values made again, in instructions
   unsigned switches = 0; ///< thread switches put in
+  unsigned vectors = 0;  ///< accesses of two to four words
   unsigned slots = 0;
 };
 

@@ -186,7 +186,7 @@ bool Planner::edges(std::uint32_t b) {
         return no(fmt::format("block {}: a value cannot be read back at the end", block.label));
       }
       stored_[t] = 1;
-      insertions_[b].push_back({Insertion::fill, at, t});
+      insertions_[b].push_back({Insertion::fill, at, t, at});
     }
   }
   return true;
@@ -201,7 +201,7 @@ void Planner::make_at_end(std::uint32_t b, std::uint32_t at, std::uint32_t t) {
       make_at_end(b, at, q.index);
     }
   }
-  insertions_[b].push_back({Insertion::remat, at, t});
+  insertions_[b].push_back({Insertion::remat, at, t, at});
 }
 
 // Behind the unit of each definition, or where the block ends in a branch at the start of what follows.
@@ -216,7 +216,7 @@ bool Planner::stores() {
       if (places_[c.block][c.index] == 0) {
         return no(fmt::format("block {}: a value cannot be stored", block.label));
       }
-      insertions_[c.block].push_back({Insertion::store, c.index, c.temp});
+      insertions_[c.block].push_back({Insertion::store, c.index, c.temp, c.until});
       continue;
     }
     for (const std::uint32_t s : block.succs) {
@@ -226,7 +226,7 @@ bool Planner::stores() {
       if (!std::ranges::binary_search(entry_[s], c.temp) || places_[s][0] == 0) {
         return no(fmt::format("block {}: a value cannot be stored behind a branch", block.label));
       }
-      insertions_[s].push_back({Insertion::store, 0, c.temp});
+      insertions_[s].push_back({Insertion::store, 0, c.temp, 0});
     }
   }
   return true;

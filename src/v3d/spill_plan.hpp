@@ -23,7 +23,13 @@ struct Insertion {
   enum Kind : std::uint8_t { store, fill, remat } kind;
   std::uint32_t index; ///< in front of this instruction of the block
   std::uint32_t temp;
+  /// How far it may move within the block: a fill up to where its value left, a store down to there.
+  std::uint32_t bound;
 };
+
+/// Operations that may wait behind one thread switch: 8 queue, and the TMU's output FIFO holds 16 words for
+/// all threads.
+[[nodiscard]] inline std::size_t most_together(unsigned threads) { return threads == 4 ? 4 : 8; }
 
 /// What to put where. Stores are candidates until the written values are known.
 struct Plan {

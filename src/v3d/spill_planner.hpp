@@ -94,8 +94,15 @@ class Planner {
   // Behind the unit of each definition, or where the block ends in a branch at the start of what follows.
   bool stores();
 
+  // What was put in moves, within its bounds, to places that have thread switches already (spill_batch.cpp).
+  void share_switches();
+  void gather_stores(std::uint32_t b);
+  void gather_fills(std::uint32_t b);
+  [[nodiscard]] bool has_room(std::uint32_t b, std::uint32_t from, std::uint32_t to, unsigned more) const;
+
   struct Candidate {
     std::uint32_t block, index, temp;
+    std::uint32_t until; ///< last place of the block where the value is still in its register
   };
 
   const Program& p_;
@@ -116,6 +123,11 @@ class Planner {
   std::vector<std::vector<Insertion>> insertions_;
   std::vector<std::vector<std::uint32_t>> entry_, exit_;
   std::vector<Candidate> candidates_;
+  std::vector<std::uint32_t> open_; ///< per temporary: candidate of this block
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      left_;                                ///< per temporary: block and place it last left at
+  std::uint32_t leaves_at_ = 0, block_ = 0; ///< where the walk is
+  std::vector<unsigned> used_;              ///< registers taken, per gap
 };
 
 } // namespace lanewise::v3d::spilling

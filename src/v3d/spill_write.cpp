@@ -3,9 +3,11 @@
 //   store:  mov tmud, v ; ldunif o ; add tmuau, base, o ; ... ; thrsw ; tmuwt
 //   fill:   ldunif o ; add tmuau, base, o ; ... ; thrsw ; ldtmu v ; ...
 //
-// Several of one kind at one place share the thread switch. A slot is 64 bytes, a word for each lane:
-//   base = tidx * spill_size_per_thread + eidx * 4 + spill_offset
+// What stands at one place shares the thread switch: stores, then fills. Slots lie in words or in rows
+// (spill_slots.hpp):
+//   base = tidx * spill_size_per_thread + eidx * (4 or 16) + spill_offset
 #include "v3d/spill_plan.hpp"
+#include "v3d/spill_slots.hpp"
 
 #include <algorithm>
 
@@ -13,9 +15,8 @@ namespace lanewise::v3d::spilling {
 
 namespace {
 
-constexpr std::uint32_t per_quad_word =
-    0xffffff7fu; // 32-bit word, regular access, per quad: helper lanes take part
-constexpr std::uint32_t slot_bytes = 64;
+// Regular access of one 32-bit word, or of two to four, per quad: helper lanes take part.
+std::uint32_t configuration(std::uint32_t width) { return 0xffffff78u | (width == 1 ? 7 : width); }
 
 class Writer {
  public:
@@ -34,7 +35,7 @@ class Writer {
       list.erase(std::unique(list.begin(), list.end(), same), list.end());
     }
     drop_unread_stores();
-    assign_slots();
+    find_slots();
     if (r_.spills + r_.fills != 0) {
       base_ = p_.temp_count++;
     }
@@ -104,17 +105,20 @@ class Writer {
 
   void count_access(std::size_t b, Insertion::Kind kind) {
     (kind == Insertion::store ? r_.spills : r_.fills) += 1;
+    r_.weighted += weight_of(b);
+  }
+
+  [[nodiscard]] unsigned weight_of(std::size_t b) const {
     unsigned weight = 1;
     for (unsigned d = 0; d < std::min(p_.blocks[b].loop_depth, 6u); ++d) {
       weight *= 10;
     }
-    r_.weighted += weight;
+    return weight;
   }
 
-  // Slots whose contents are never needed at the same time are one: greedy colouring of that graph.
-  void assign_slots() {
+  // Who is in a slot while who else is.
+  std::vector<std::vector<char>> find_meetings() const {
     const std::size_t n = stored_.size();
-    slot_.assign(n, no_index);
     std::vector<std::vector<char>> meets(n, std::vector<char>(n));
     for (std::size_t b = 0; b < p_.blocks.size() && n != 0; ++b) {
       std::vector<char> live = live_out(b);
@@ -139,16 +143,26 @@ class Writer {
         live[k] = it->kind == Insertion::fill;
       }
     }
-    for (std::size_t k = 0; k < n; ++k) {
-      std::vector<char> taken(n + 1);
-      for (std::size_t m = 0; m < k; ++m) {
-        if (meets[k][m] != 0 || !o_.share_slots) {
-          taken[slot_[m]] = 1;
+    return meets;
+  }
+
+  void find_slots() {
+    std::vector<Together> together;
+    for (std::size_t b = 0; b < p_.blocks.size(); ++b) {
+      const Insertion* before = nullptr;
+      for (const Insertion& i : plan_.insertions[b]) {
+        if (i.kind == Insertion::remat) {
+          continue;
         }
+        if (before == nullptr || before->index != i.index || before->kind != i.kind) {
+          together.push_back({{}, weight_of(b), i.kind == Insertion::store});
+        }
+        together.back().values.push_back(number_[i.temp]);
+        before = &i;
       }
-      slot_[k] = static_cast<std::uint32_t>(std::ranges::find(taken, 0) - taken.begin());
-      r_.slots = std::max(r_.slots, slot_[k] + 1);
     }
+    slots_ = assign_slots(find_meetings(), together, p_.threads, o_);
+    r_.slots = slots_.count;
   }
 
   Inst& emit(std::vector<Inst>& out, Role role) {
@@ -174,11 +188,12 @@ class Writer {
     return i.sig_dst;
   }
 
-  void address(std::vector<Inst>& out, Role role, std::uint32_t t) {
-    const Reg o = uniform(out, role, intern_literal(p_, slot_[number_[t]] * slot_bytes));
+  void address(std::vector<Inst>& out, Role role, std::uint32_t slot, std::uint32_t width) {
+    const Reg o = uniform(out, role, intern_literal(p_, slot_offset(slot, slots_.rows)));
     alu(out, role, Op::add, peripheral(magic::tmuau), temp(base_), o);
-    out.back().uniform = intern_literal(p_, per_quad_word);
-    out.back().origin = slot_[number_[t]];
+    out.back().uniform = intern_literal(p_, configuration(width));
+    out.back().origin = slot;
+    r_.vectors += width > 1;
   }
 
   void thread_switch(std::vector<Inst>& out, Role role) {
@@ -186,25 +201,31 @@ class Writer {
     ++r_.switches;
   }
 
-  void write_stores(std::vector<Inst>& out, const std::vector<std::uint32_t>& temps) {
-    for (const std::uint32_t t : temps) {
-      alu(out, Role::store, Op::mov, peripheral(magic::tmud), temp(t));
-      address(out, Role::store, t);
-    }
-    thread_switch(out, Role::store);
-    alu(out, Role::store, Op::tmuwt, {Reg::null}, {});
+  // By number, cut into accesses.
+  std::vector<Access> accesses(std::vector<std::uint32_t>& values, bool is_store) const {
+    return by_access(values, slots_, widest_access(p_.threads, is_store));
   }
 
-  void write_fills(std::vector<Inst>& out, const std::vector<std::uint32_t>& temps) {
-    for (const std::uint32_t t : temps) {
-      address(out, Role::fill, t);
+  void write_group(std::vector<Inst>& out, std::vector<std::uint32_t> stores,
+                   std::vector<std::uint32_t> fills) {
+    for (const Access& a : accesses(stores, true)) {
+      for (std::uint32_t k = a.first; k < a.first + a.width; ++k) {
+        alu(out, Role::store, Op::mov, peripheral(magic::tmud), temp(stored_[stores[k]]));
+      }
+      address(out, Role::store, slots_.slot[stores[a.first]], a.width);
     }
-    thread_switch(out, Role::fill);
-    for (const std::uint32_t t : temps) {
+    for (const Access& a : accesses(fills, false)) {
+      address(out, Role::fill, slots_.slot[fills[a.first]], a.width);
+    }
+    thread_switch(out, stores.empty() ? Role::fill : Role::store);
+    for (const std::uint32_t v : fills) {
       Inst& i = emit(out, Role::fill);
       i.sigs = sig::ldtmu;
-      i.sig_dst = temp(t);
-      i.origin = slot_[number_[t]];
+      i.sig_dst = temp(stored_[v]);
+      i.origin = slots_.slot[v];
+    }
+    if (!stores.empty()) {
+      alu(out, Role::store, Op::tmuwt, {Reg::null}, {});
     }
   }
 
@@ -216,20 +237,20 @@ class Writer {
     const auto& old = original_[b].insts;
     std::vector<Inst> out;
     std::size_t k = 0;
-    // The TMU's output FIFO holds 16 words for all threads, and at most 8 operations queue.
-    const std::size_t most = o_.batch ? std::min<std::size_t>(8, 16 / p_.threads) : 1;
-    const auto group = [&](std::uint32_t index, Insertion::Kind kind, auto&& write) {
-      while (k < list.size() && list[k].index == index && list[k].kind == kind) {
-        std::vector<std::uint32_t> temps;
-        while (temps.size() < most && k < list.size() && list[k].index == index && list[k].kind == kind) {
-          temps.push_back(list[k++].temp);
-        }
-        write(temps);
+    const auto take = [&](std::uint32_t index, Insertion::Kind kind, std::size_t room) {
+      std::vector<std::uint32_t> values;
+      while (values.size() < room && k < list.size() && list[k].index == index && list[k].kind == kind) {
+        values.push_back(number_[list[k++].temp]);
       }
+      return values;
     };
     for (std::uint32_t n = 0; n <= old.size(); ++n) {
-      group(n, Insertion::store, [&](const auto& t) { write_stores(out, t); });
-      group(n, Insertion::fill, [&](const auto& t) { write_fills(out, t); });
+      while (k < list.size() && list[k].index == n && list[k].kind != Insertion::remat) {
+        const std::size_t most = o_.batch ? most_together(p_.threads) : 1;
+        auto stores = take(n, Insertion::store, most);
+        auto fills = take(n, Insertion::fill, most - stores.size());
+        write_group(out, std::move(stores), std::move(fills));
+      }
       for (; k < list.size() && list[k].index == n; ++k) {
         const Remat& r = remat_[list[k].temp];
         out.push_back(original_[r.block].insts[r.index]);
@@ -253,7 +274,7 @@ class Writer {
     alu(out, role, Op::multop, {Reg::null}, thread, size);
     alu(out, role, Op::umul24, product, thread, size);
     alu(out, role, Op::eidx, lane, {});
-    alu(out, role, Op::shl, bytes, lane, {Reg::imm, 2});
+    alu(out, role, Op::shl, bytes, lane, {Reg::imm, slots_.rows ? 4u : 2u});
     alu(out, role, Op::add, sum, product, bytes);
     const Reg offset = uniform(out, role, intern_uniform(p_, "spill_offset"));
     alu(out, role, Op::add, temp(base_), sum, offset);
@@ -267,7 +288,8 @@ class Writer {
   const SpillOptions& o_;
   SpillResult& r_;
   std::vector<Block> original_;
-  std::vector<std::uint32_t> number_, stored_, slot_;
+  std::vector<std::uint32_t> number_, stored_;
+  SlotPlan slots_;
   std::vector<std::vector<char>> live_in_;
   std::uint32_t base_ = no_index;
 };

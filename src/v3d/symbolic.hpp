@@ -37,6 +37,9 @@ class Expressions {
   /// Whether `other` may stand for `reference`: the same but for the reference's undefined parts.
   bool refines(Node reference, Node other);
 
+  /// How many nodes there are: an expression whose node was there before somebody has already made.
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+
   /// Whether the value is made of uniforms and constants by operations that any thread may repeat anywhere.
   [[nodiscard]] bool is_constant(Node n) const { return nodes_[n].is_constant; }
 
