@@ -76,22 +76,28 @@ unsigned least_pressure(const Program& p, const std::vector<char>& free) {
 // otherwise.
 constexpr unsigned most_remat_cost = 20, few_remat_cost = 5;
 
+// Instructions of a listing up to which several allocations are made.
+constexpr std::size_t most_several = 1500;
+
 class Allocator {
  public:
-  Allocator(const std::vector<Program>& listings, const AllocateOptions& o) : listings_(listings), o_(o) {}
+  Allocator(const std::vector<Program>& listings, const AllocateOptions& o, std::size_t most)
+      : listings_(listings), o_(o), most_(most) {}
 
-  Expected<Allocation> run() {
+  Expected<std::vector<Allocation>> run() {
     for (const unsigned threads : {4u, 2u}) {
       if (o_.threads == 0 || o_.threads == threads) {
-        if (auto r = without_spills(threads)) {
-          return std::move(*r);
+        if (auto r = without_spills(threads); !r.empty()) {
+          return r;
         }
       }
     }
     for (const unsigned threads : {2u, 4u}) {
       if (o_.threads == 0 || o_.threads == threads) {
         if (auto r = with_spills(threads)) {
-          return std::move(*r);
+          std::vector<Allocation> one;
+          one.push_back(std::move(*r));
+          return one;
         }
       }
     }
@@ -181,7 +187,8 @@ class Allocator {
     return r;
   }
 
-  std::optional<Allocation> without_spills(unsigned threads) {
+  std::vector<Allocation> without_spills(unsigned threads) {
+    std::vector<Allocation> found;
     std::vector<std::unique_ptr<Reorderer>> reorderers(listings_.size());
     std::vector<unsigned> least(listings_.size(), ~0u);
     unsigned limit = ~0u;
@@ -197,8 +204,14 @@ class Allocator {
         Reordered made = reorderers[n]->run(order);
         least[n] = std::min(least[n], made.peak);
         if (auto r = fit(std::move(made), n, order, threads)) {
-          return r;
+          found.push_back(std::move(*r));
+          if (found.size() >= most_ || size(ready.program) > most_several) {
+            return found;
+          }
         }
+      }
+      if (order == Order::given && !found.empty()) {
+        return found;
       }
       if (order == Order::given || order == Order::depth) {
         limit = file(threads) + (order == Order::given ? hopeless_given : hopeless_reordered);
@@ -207,7 +220,7 @@ class Allocator {
     if (*std::ranges::min_element(least) > limit) {
       why_ = "more values are live at once than there are registers";
     }
-    return std::nullopt;
+    return found;
   }
 
   std::optional<Allocation> fit(Reordered made, std::size_t n, Order order, unsigned threads) {
@@ -353,6 +366,7 @@ class Allocator {
 
   const std::vector<Program>& listings_;
   const AllocateOptions& o_;
+  std::size_t most_;
   std::vector<std::optional<Prepared>> spilling_, fitting_;
   std::string why_;
 };
@@ -400,10 +414,19 @@ std::string feature_names() {
 }
 
 Expected<Allocation> allocate(const std::vector<Program>& listings, const AllocateOptions& options) {
+  auto r = allocate_several(listings, options, 1);
+  if (!r) {
+    return std::unexpected(r.error());
+  }
+  return std::move(r->front());
+}
+
+Expected<std::vector<Allocation>> allocate_several(const std::vector<Program>& listings,
+                                                   const AllocateOptions& options, std::size_t most) {
   if (listings.empty()) {
     return fail(ErrorKind::call, "no listing to allocate");
   }
-  return Allocator(listings, options).run();
+  return Allocator(listings, options, most).run();
 }
 
 } // namespace lanewise::v3d

@@ -34,4 +34,9 @@ struct Allocation {
 [[nodiscard]] Expected<Allocation> allocate(const std::vector<Program>& listings,
                                             const AllocateOptions& options);
 
+/// That allocation first, and where it needs no spills others with as many threads, of other orders or
+/// listings, so that the one with the shortest words can be taken. Never empty.
+[[nodiscard]] Expected<std::vector<Allocation>>
+allocate_several(const std::vector<Program>& listings, const AllocateOptions& options, std::size_t most);
+
 } // namespace lanewise::v3d

@@ -39,6 +39,9 @@ double processor_milliseconds() {
 // How often an allocation may be coloured and scheduled: instructions in all, at most.
 constexpr std::size_t color_budget = 6000;
 
+// Allocations without spills that are scheduled, of which the shortest is taken.
+constexpr std::size_t most_allocations = 4;
+
 // Registers chosen in one way or another leave the scheduler more or less room.
 struct Variant {
   bool longest_free, longest_free_accumulator;
@@ -49,16 +52,24 @@ constexpr Variant variants_71[] = {{false, false, 20}};
 
 unsigned cycles(const QpuProgram& q) { return measure(q).inst_and_stalls; }
 
-// The words of the allocation; of several colourings the one that takes the fewest cycles.
-Expected<QpuProgram> shortest(Allocation& a, ColorOptions options) {
-  auto best = schedule(a.program);
+// The words of the allocation, and of the colouring, that take the fewest cycles.
+Expected<QpuProgram> shortest(std::vector<Allocation>& several, ColorOptions options, Allocation& chosen) {
+  auto best = schedule(several.front().program);
   if (!best) {
     return best;
   }
-  const bool is_42 = a.program.gpu == Gpu::v42;
-  std::size_t left = color_budget;
-  const std::size_t each = size(a.program);
-  options.registers = a.threads == 4 ? 32 : 64;
+  std::size_t from = 0, left = color_budget;
+  for (std::size_t k = 1; k < several.size(); ++k) {
+    auto q = schedule(several[k].program);
+    if (q && cycles(*q) < cycles(*best)) {
+      best = std::move(q);
+      from = k;
+    }
+  }
+  chosen = std::move(several[from]);
+  const bool is_42 = chosen.program.gpu == Gpu::v42;
+  const std::size_t each = size(chosen.program);
+  options.registers = chosen.threads == 4 ? 32 : 64;
   for (const Variant& v :
        is_42 ? std::span<const Variant>(variants_42) : std::span<const Variant>(variants_71)) {
     if (left < each) {
@@ -68,17 +79,17 @@ Expected<QpuProgram> shortest(Allocation& a, ColorOptions options) {
     options.longest_free = v.longest_free;
     options.longest_free_accumulator = v.longest_free_accumulator;
     options.short_range = v.short_range;
-    const ColorResult colors = color(a.before, options);
+    const ColorResult colors = color(chosen.before, options);
     if (!colors.ok) {
       continue;
     }
-    Program p = a.before;
+    Program p = chosen.before;
     apply_colors(p, colors);
     auto q = schedule(p);
     if (q && cycles(*q) < cycles(*best)) {
       best = std::move(q);
-      a.program = std::move(p);
-      a.copies_removed = colors.copies_removed;
+      chosen.program = std::move(p);
+      chosen.copies_removed = colors.copies_removed;
     }
   }
   return best;
@@ -92,13 +103,12 @@ Expected<Compiled> compile(const Shader& shader, const AllocateOptions& options)
   if (!programs) {
     return in_shader(shader, programs.error());
   }
-  auto a = allocate(*programs, options);
-  if (!a) {
-    return in_shader(shader, a.error());
+  auto several = allocate_several(*programs, options, most_allocations);
+  if (!several) {
+    return in_shader(shader, several.error());
   }
   Compiled c;
-  c.allocation = std::move(*a);
-  auto q = shortest(c.allocation, options.color);
+  auto q = shortest(*several, options.color, c.allocation);
   if (!q) {
     return in_shader(shader, q.error());
   }
