@@ -77,6 +77,8 @@ class Scheduler {
     std::vector<QpuWord> words; ///< of the block
     std::uint32_t switch_at = never, force_switch = never;
     unsigned cost = ~0u;
+    unsigned attempt = 0;
+    std::vector<std::uint32_t> placed; ///< the word of each instruction
   };
 
   // A block is scheduled by a few orders of priority, and the shortest result is kept.
@@ -85,27 +87,82 @@ class Scheduler {
     block_start_ = now();
     insts_ = &p_.blocks[b].insts;
     graph_ = build_dependences(p_.gpu, *insts_, p_.temp_count);
-    find_paths();
-    const Outcome before{{}, switch_at_, force_switch_, 0};
+    mended_.clear();
+    const Outcome before{{}, switch_at_, force_switch_, 0, 0, {}};
     Outcome best;
     const auto count = static_cast<unsigned>(insts_->size());
     const unsigned tries = count < 4 ? 1 : std::clamp(try_budget / count, 1u, most_tries);
     for (unsigned attempt = 0; attempt < tries; ++attempt) {
+      // The last third mends the stalls of the best so far.
+      const bool mends = tries > 2 && attempt >= tries - tries / 3;
+      if (mends && !find_work_for_stalls(best)) {
+        break;
+      }
       restore(before);
-      prioritise(attempt);
+      prioritise(mends ? best.attempt : attempt);
+      if (mends) {
+        hold_back_work();
+      }
       if (auto r = fill(); !r) {
         if (attempt + 1 == tries && best.cost == ~0u) {
           return r;
         }
         continue;
       }
-      Outcome o{{q_.words.begin() + block_start_, q_.words.end()}, switch_at_, force_switch_, cost()};
+      Outcome o{{q_.words.begin() + block_start_, q_.words.end()},
+                switch_at_,
+                force_switch_,
+                cost(),
+                mends ? best.attempt : attempt,
+                placed_};
       if (o.cost < best.cost) {
         best = std::move(o);
       }
     }
     restore(best);
     return {};
+  }
+
+  // For each stall, something that stands shortly in front of it although nothing needs it before: kept back,
+  // it fills the word that waits.
+  bool find_work_for_stalls(const Outcome& o) {
+    constexpr std::uint32_t look_back = 16;
+    work_.clear();
+    std::vector<std::uint32_t> stalled;
+    for (std::uint32_t t = 1; t < o.words.size(); ++t) {
+      if (!o.words[t].word.is_branch && reads_late_result(o.words[t - 1].word, o.words[t].word)) {
+        stalled.push_back(block_start_ + t);
+      }
+    }
+    for (const std::uint32_t t : stalled) {
+      std::uint32_t best = never;
+      for (std::uint32_t n = 0; n < o.placed.size(); ++n) {
+        const std::uint32_t at = o.placed[n];
+        if (at == never || at >= t || at + look_back < t || is_nop((*insts_)[n].alu) ||
+            has((*insts_)[n].alu.op, sfu) || (best != never && at <= o.placed[best])) {
+          continue;
+        }
+        const auto needed = [&](const Edge& e) { return o.placed[e.to] == never || o.placed[e.to] <= t; };
+        if (std::ranges::none_of(graph_.succs[n], needed) && std::ranges::find(mended_, n) == mended_.end()) {
+          best = n;
+        }
+      }
+      if (best != never) {
+        work_.push_back(best);
+      }
+    }
+    return !work_.empty();
+  }
+
+  void hold_back_work() {
+    for (Node& n : nodes_) {
+      n.held = false;
+    }
+    for (const std::uint32_t n : work_) {
+      nodes_[n].held = true;
+    }
+    holds_ = true;
+    mended_.insert(mended_.end(), work_.begin(), work_.end());
   }
 
   void restore(const Outcome& o) {
@@ -131,14 +188,17 @@ class Scheduler {
     return r;
   }
 
-  void find_paths() {
+  // `early`: words that special functions should come earlier than they must, so that other work is left to
+  // stand in front of the readers.
+  void find_paths(std::uint32_t early) {
     const auto count = static_cast<std::uint32_t>(insts_->size());
     paths_.assign(count, 0);
     for (std::uint32_t n = count; n-- > 0;) {
+      const std::uint32_t more = has((*insts_)[n].alu.op, sfu) ? early : 0;
       for (const Edge& e : graph_.succs[n]) {
         // What a branch waits for comes early, so that other work is left for its slots.
         const bool decides = (*insts_)[e.to].is_branch && e.kind == Dependence::result;
-        paths_[n] = std::max(paths_[n], paths_[e.to] + e.latency + (decides ? 3u : 0u));
+        paths_[n] = std::max(paths_[n], paths_[e.to] + e.latency + more + (decides ? 3u : 0u));
       }
     }
   }
@@ -147,7 +207,9 @@ class Scheduler {
   void prioritise(unsigned attempt) {
     const auto count = static_cast<std::uint32_t>(insts_->size());
     nodes_.assign(count, {});
-    holds_ = attempt >= 8;
+    placed_.assign(count, never);
+    find_paths(attempt % 4 == 3 ? 3 : attempt % 4 == 1 && attempt > 4 ? 1 : 0);
+    holds_ = attempt >= 7;
     for (std::uint32_t n = 0; n < count; ++n) {
       Node& node = nodes_[n];
       node.waiting = graph_.pred_count[n];
@@ -376,6 +438,7 @@ class Scheduler {
   }
 
   void release(std::uint32_t n, std::uint32_t t) {
+    placed_[n] = t;
     for (const Edge& e : graph_.succs[n]) {
       Node& to = nodes_[e.to];
       to.earliest = std::max(to.earliest, t + e.at_least);
@@ -565,7 +628,7 @@ class Scheduler {
   const std::vector<Inst>* insts_ = nullptr;
   DependenceGraph graph_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> ready_, paths_;
+  std::vector<std::uint32_t> ready_, paths_, placed_, work_, mended_;
   std::uint32_t late_left_ = 0;
   std::uint32_t block_ = 0, block_start_ = 0, switch_at_ = never, force_switch_ = never;
   unsigned idle_ = 0;
