@@ -239,6 +239,7 @@ class Allocator {
       Choice trial{n, order, false, 0, {}, made.program, registers, {}};
       SpillOptions s = spill_options(false);
       s.registers = registers;
+      s.file = file(threads);
       trial.spills = plan_spills(trial.program, s);
       if (!trial.spills.fits) {
         why_ = trial.spills.why;
@@ -326,6 +327,7 @@ class Allocator {
     SpillOptions s = spill_options(true);
     s.max_remat_cost = c.max_remat_cost;
     s.registers = c.registers;
+    s.file = file(threads);
     c.spills = plan_spills(c.program, s);
     if (!c.spills.fits) {
       why_ = c.spills.why;

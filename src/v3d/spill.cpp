@@ -58,8 +58,21 @@ void Planner::remove(std::uint32_t t) {
 }
 
 unsigned Planner::capacity(std::uint32_t gap) const {
-  const unsigned registers = o_.registers - std::min(o_.registers, fixed_[gap]);
-  return registers;
+  return switches_[gap] != 0 ? capacity_over_switch(gap) : o_.registers - std::min(o_.registers, fixed_[gap]);
+}
+
+unsigned Planner::capacity_over_switch(std::uint32_t gap) const {
+  const unsigned registers = std::min(o_.registers, o_.file);
+  return registers - std::min(registers, fixed_[gap]);
+}
+
+void Planner::find_switches() {
+  switches_.assign(l_.gap_count, 0);
+  for (std::size_t b = 0; b < p_.blocks.size(); ++b) {
+    for (std::size_t n = 0; n < p_.blocks[b].insts.size(); ++n) {
+      switches_[l_.first_position[b] + n] = (p_.blocks[b].insts[n].sigs & sig::thrsw) != 0;
+    }
+  }
 }
 
 bool Planner::no(std::string why) {
@@ -223,7 +236,12 @@ bool Planner::unit(std::uint32_t b, std::uint32_t s, std::uint32_t e,
       return false;
     }
   }
-  return !due || make_room(b, e, l_.first_position[b] + e - 1, 1, e, true);
+  const std::uint32_t gap = l_.first_position[b] + e - 1;
+  if (due && set_.size() > capacity_over_switch(gap) &&
+      !make_room(b, e, gap, capacity(gap) - capacity_over_switch(gap), e, true)) {
+    return false;
+  }
+  return !due || make_room(b, e, gap, 1, e, true);
 }
 
 // Everything that the unit reads and that is in a slot comes back in front of it.
@@ -274,7 +292,10 @@ bool Planner::bring_in(std::uint32_t b, std::uint32_t s, std::uint32_t e,
     const auto& [block, place] = left_[t];
     insertions_[b].push_back({Insertion::fill, s, t, block == b ? std::min(place + 1, s) : 0});
   }
-  return make_room(b, s, l_.first_position[b] + s - 1, 0, e);
+  const std::uint32_t gap = l_.first_position[b] + s - 1;
+  const unsigned beyond = capacity(gap) - capacity_over_switch(gap);
+  const auto filled = static_cast<unsigned>(missing.size());
+  return make_room(b, s, gap, beyond - std::min(beyond, filled), e);
 }
 
 bool Planner::instruction(std::uint32_t b, std::uint32_t n, std::uint32_t e) {
@@ -372,6 +393,7 @@ SpillResult plan_spills(Program& p, const SpillOptions& options) {
   Plan plan;
   SpillOptions o = options;
   o.registers -= o.allow_spills ? 1 : 0; // the base
+  o.file -= o.allow_spills ? 1 : 0;
   result.fits = Planner(p, o).run(plan, result.why);
   if (result.fits) {
     write_plan(p, std::move(plan), find_rematerialisable(p, options), options, result);

@@ -16,6 +16,7 @@ namespace lanewise::v3d {
 
 struct SpillOptions {
   unsigned registers = 64; ///< values that may be in registers at once, the spill base among them
+  unsigned file = 64; ///< those among them that may live across a thread switch (4.2's accumulators do not)
   bool allow_spills = true;
   bool rematerialise = true;    ///< uniforms and constants
   bool remat_arithmetic = true; ///< and cheap arithmetic on them

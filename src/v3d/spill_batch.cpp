@@ -26,6 +26,12 @@ bool Planner::has_room(std::uint32_t b, std::uint32_t from, std::uint32_t to, un
   return true;
 }
 
+// Whether a store may stand there: everything lives across its switch, and its address needs a register.
+bool Planner::may_switch(std::uint32_t b, std::uint32_t place) const {
+  const std::uint32_t gap = l_.first_position[b] - 1 + place;
+  return used_[gap] <= capacity_over_switch(gap) && used_[gap] + 1 <= capacity(gap);
+}
+
 void Planner::share_switches() {
   for (std::uint32_t b = 0; b < p_.blocks.size(); ++b) {
     if (insertions_[b].size() > 1) {
@@ -51,7 +57,7 @@ void Planner::gather_stores(std::uint32_t b) {
       continue;
     }
     std::uint32_t place = waiting[k]->bound;
-    while (place > waiting[k]->index && (places_[b][place] == 0 || !has_room(b, place, place + 1, 1))) {
+    while (place > waiting[k]->index && (places_[b][place] == 0 || !may_switch(b, place))) {
       --place;
     }
     std::vector<std::size_t> joining;

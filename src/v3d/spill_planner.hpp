@@ -29,6 +29,7 @@ class Planner {
       fixed_[g] = static_cast<unsigned>(now);
     }
     pressure_ = temp_pressure(segments);
+    find_switches();
     find_late_blocks();
   }
 
@@ -47,6 +48,9 @@ class Planner {
   void remove(std::uint32_t t);
 
   [[nodiscard]] unsigned capacity(std::uint32_t gap) const;
+  // The same for what lives across a thread switch.
+  [[nodiscard]] unsigned capacity_over_switch(std::uint32_t gap) const;
+  void find_switches();
 
   bool no(std::string why);
 
@@ -98,6 +102,7 @@ class Planner {
   void share_switches();
   void gather_stores(std::uint32_t b);
   void gather_fills(std::uint32_t b);
+  [[nodiscard]] bool may_switch(std::uint32_t b, std::uint32_t place) const;
   [[nodiscard]] bool has_room(std::uint32_t b, std::uint32_t from, std::uint32_t to, unsigned more) const;
 
   struct Candidate {
@@ -127,6 +132,7 @@ class Planner {
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       left_;                                ///< per temporary: block and place it last left at
   std::uint32_t leaves_at_ = 0, block_ = 0; ///< where the walk is
+  std::vector<char> switches_;              ///< per gap: directly behind a thread switch
   std::vector<unsigned> used_;              ///< registers taken, per gap
 };
 
