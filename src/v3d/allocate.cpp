@@ -117,8 +117,8 @@ class Allocator {
     Order order = Order::given;
     bool compact = false;
     std::uint64_t excess = 0;
-    Program ordered; ///< before the plan
-    Program program; ///< with it
+    Program program; ///< before the plan, then with it
+    std::shared_ptr<SpillPlanner> planner;
     unsigned registers = 0;
     SpillResult spills;
     unsigned max_remat_cost = most_remat_cost;
@@ -235,12 +235,12 @@ class Allocator {
       why_ = "TMU results would overflow the FIFO";
       return std::nullopt;
     }
+    SpillOptions s = spill_options(false);
+    s.file = file(threads);
+    SpillPlanner planner(made.program, s);
     for (const unsigned registers : sizes) {
-      Choice trial{n, order, false, 0, {}, made.program, registers, {}};
-      SpillOptions s = spill_options(false);
-      s.registers = registers;
-      s.file = file(threads);
-      trial.spills = plan_spills(trial.program, s);
+      Choice trial{n, order, false, 0, {}, nullptr, registers, {}};
+      trial.spills = planner.plan(registers, trial.program);
       if (!trial.spills.fits) {
         why_ = trial.spills.why;
         break;
@@ -293,8 +293,7 @@ class Allocator {
         Reordered made = reorderer.run(order);
         made.program.threads = threads;
         const unsigned registers = limits(made.program, threads).front();
-        ranking.push_back(
-            {n, order, false, made.excess, made.program, std::move(made.program), registers, {}});
+        ranking.push_back({n, order, false, made.excess, std::move(made.program), nullptr, registers, {}});
       }
     }
     std::ranges::stable_sort(ranking, {}, &Choice::excess);
@@ -316,19 +315,20 @@ class Allocator {
   }
 
   bool plan(Choice& c, unsigned threads) {
-    c.program = c.ordered;
-    if (c.compact) {
-      compact_tmu(c.program);
+    if (!c.planner) {
+      if (c.compact) {
+        compact_tmu(c.program);
+      }
+      if (!fits_fifo(c.program, threads)) {
+        why_ = "TMU results would overflow the FIFO";
+        return false;
+      }
+      SpillOptions s = spill_options(true);
+      s.max_remat_cost = c.max_remat_cost;
+      s.file = file(threads);
+      c.planner = std::make_shared<SpillPlanner>(c.program, s);
     }
-    if (!fits_fifo(c.program, threads)) {
-      why_ = "TMU results would overflow the FIFO";
-      return false;
-    }
-    SpillOptions s = spill_options(true);
-    s.max_remat_cost = c.max_remat_cost;
-    s.registers = c.registers;
-    s.file = file(threads);
-    c.spills = plan_spills(c.program, s);
+    c.spills = c.planner->plan(c.registers, c.program);
     if (!c.spills.fits) {
       why_ = c.spills.why;
     }

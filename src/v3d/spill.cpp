@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace lanewise::v3d {
 
 namespace spilling {
@@ -10,6 +12,7 @@ namespace spilling {
 bool Planner::run(Plan& plan, std::string& why) {
   // Stores need a register for their address: once a value is known to be stored, room is left behind
   // its definitions. The set of such values grows for a few rounds and then is taken as it is.
+  std::ranges::fill(due_, 0);
   for (unsigned round = 0; round < 4; ++round) {
     if (!simulate()) {
       why = why_;
@@ -388,15 +391,30 @@ bool Planner::simulate() {
 
 using namespace spilling;
 
-SpillResult plan_spills(Program& p, const SpillOptions& options) {
+struct SpillPlanner::State {
+  Program program;
+  SpillOptions given, inside; ///< inside: without the register of the base
+  std::optional<Planner> planner;
+};
+
+SpillPlanner::SpillPlanner(const Program& p, const SpillOptions& options)
+    : state_(std::make_unique<State>(p, options, options, std::nullopt)) {
+  state_->inside.file -= options.allow_spills ? 1 : 0;
+  state_->planner.emplace(state_->program, state_->inside);
+}
+SpillPlanner::SpillPlanner(SpillPlanner&&) noexcept = default;
+SpillPlanner& SpillPlanner::operator=(SpillPlanner&&) noexcept = default;
+SpillPlanner::~SpillPlanner() = default;
+
+SpillResult SpillPlanner::plan(unsigned registers, Program& out) {
+  State& s = *state_;
+  s.inside.registers = registers - (s.given.allow_spills ? 1 : 0);
   SpillResult result;
   Plan plan;
-  SpillOptions o = options;
-  o.registers -= o.allow_spills ? 1 : 0; // the base
-  o.file -= o.allow_spills ? 1 : 0;
-  result.fits = Planner(p, o).run(plan, result.why);
+  result.fits = s.planner->run(plan, result.why);
   if (result.fits) {
-    write_plan(p, std::move(plan), find_rematerialisable(p, options), options, result);
+    out = s.program;
+    write_plan(out, std::move(plan), s.planner->rematerialisable(), s.given, result);
   }
   return result;
 }

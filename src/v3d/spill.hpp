@@ -9,6 +9,7 @@
 
 #include "v3d/liveness.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,25 @@ struct Remat {
 /// What can be made again at any point, by temporary.
 [[nodiscard]] std::vector<Remat> find_rematerialisable(const Program& p, const SpillOptions& options);
 
-/// Rewrites the program. Where it does not fit, the program is unchanged.
-[[nodiscard]] SpillResult plan_spills(Program& p, const SpillOptions& options);
+namespace spilling {
+class Planner;
+}
+
+/// Plans one program for different numbers of registers; what does not depend on them is worked out once.
+class SpillPlanner {
+ public:
+  SpillPlanner(const Program& p, const SpillOptions& options);
+  SpillPlanner(SpillPlanner&&) noexcept;
+  SpillPlanner& operator=(SpillPlanner&&) noexcept;
+  ~SpillPlanner();
+
+  /// The program with spills, in `out`; where it does not fit, that is left alone.
+  [[nodiscard]] SpillResult plan(unsigned registers, Program& out);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Where in each block a thread switch may be put in, by index of the instruction behind it (size + 1
 /// entries).

@@ -33,7 +33,9 @@ class Planner {
     find_late_blocks();
   }
 
+  /// Plans for the options' registers, which may change from one call to the next.
   bool run(Plan& plan, std::string& why);
+  [[nodiscard]] const std::vector<Remat>& rematerialisable() const { return remat_; }
 
  private:
   std::vector<unsigned> temp_pressure(const std::vector<std::vector<Segment>>& segments) const;
