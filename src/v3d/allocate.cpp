@@ -19,7 +19,7 @@ constexpr Order all_orders[] = {Order::given,         Order::late,    Order::dep
 
 // How much work a shader is worth: instructions put in another order, and plans with spills. A shader that
 // exceeds it is looked at in its first and last listing only.
-constexpr std::size_t reorder_budget = 64000, plans = 5;
+constexpr std::size_t reorder_budget = 64000, plan_budget = 10000, fewest_plans = 3, most_plans = 5;
 
 // Values beyond the register file from which on no order is likely to fit: as given, and after the first
 // orders. (Of both collections' shaders that fit, the furthest were 22 and 11.)
@@ -76,8 +76,8 @@ unsigned least_pressure(const Program& p, const std::vector<char>& free) {
 // otherwise.
 constexpr unsigned most_remat_cost = 20, few_remat_cost = 5;
 
-// Instructions of a listing up to which several allocations are made.
-constexpr std::size_t most_several = 1500;
+// Instructions of several allocations of one shader, beyond which no more are made.
+constexpr std::size_t several_budget = 5000;
 
 class Allocator {
  public:
@@ -205,7 +205,7 @@ class Allocator {
         least[n] = std::min(least[n], made.peak);
         if (auto r = fit(std::move(made), n, order, threads)) {
           found.push_back(std::move(*r));
-          if (found.size() >= most_ || size(ready.program) > most_several) {
+          if (found.size() >= most_ || found.size() * size(ready.program) > several_budget) {
             return found;
           }
         }
@@ -255,6 +255,8 @@ class Allocator {
   // The most promising orders are planned, and the cheapest plan that colours is taken.
   std::optional<Allocation> with_spills(unsigned threads) {
     std::vector<Choice> ranking = ranked(threads);
+    const std::size_t plans =
+        std::clamp(plan_budget / (size(listings_.front()) + 1), fewest_plans, most_plans);
     for (const Attempt& attempt : attempts) {
       std::vector<Choice> choices;
       for (const Choice& r : ranking) {

@@ -37,7 +37,7 @@ double processor_milliseconds() {
 }
 
 // How often an allocation may be coloured and scheduled: instructions in all, at most.
-constexpr std::size_t color_budget = 6000;
+constexpr std::size_t color_budget = 5000;
 
 // Allocations without spills that are scheduled, of which the shortest is taken.
 constexpr std::size_t most_allocations = 8;
