@@ -122,7 +122,7 @@ class Allocator {
     unsigned registers = 0;
     SpillResult spills;
     unsigned max_remat_cost = most_remat_cost;
-    bool with_spills = false;
+    bool with_spills = false, loose = false;
   };
 
   // What is tried in turn until something can be planned: TMU operations brought together where they overlap
@@ -130,13 +130,16 @@ class Allocator {
   struct Attempt {
     bool compact;
     unsigned max_remat_cost;
+    bool loose; ///< colouring has to see whether what lives across a thread switch finds registers
   };
-  static constexpr Attempt attempts[] = {{false, most_remat_cost},
-                                         {true, most_remat_cost},
-                                         {false, few_remat_cost},
-                                         {true, few_remat_cost},
-                                         {false, 1},
-                                         {true, 1}};
+  static constexpr Attempt attempts[] = {{false, most_remat_cost, false},
+                                         {false, most_remat_cost, true},
+                                         {true, most_remat_cost, false},
+                                         {true, most_remat_cost, true},
+                                         {false, few_remat_cost, true},
+                                         {true, few_remat_cost, true},
+                                         {false, 1, true},
+                                         {true, 1, true}};
 
   [[nodiscard]] unsigned file(unsigned threads) const { return threads == 4 ? 32 : 64; }
 
@@ -258,21 +261,22 @@ class Allocator {
     const std::size_t plans =
         std::clamp(plan_budget / (size(listings_.front()) + 1), fewest_plans, most_plans);
     for (const Attempt& attempt : attempts) {
-      std::vector<Choice> choices;
-      for (const Choice& r : ranking) {
-        Choice c = r;
-        c.compact = attempt.compact;
-        c.max_remat_cost = attempt.max_remat_cost;
-        c.with_spills = true;
-        if (plan(c, threads)) {
-          choices.push_back(std::move(c));
-          if (choices.size() == plans) {
-            break;
+      // Those that are most likely to do well; if none of them colours, the next.
+      for (auto next = ranking.begin(); next != ranking.end();) {
+        std::vector<Choice> choices;
+        for (; next != ranking.end() && choices.size() < plans; ++next) {
+          Choice c = *next;
+          c.compact = attempt.compact;
+          c.max_remat_cost = attempt.max_remat_cost;
+          c.loose = attempt.loose;
+          c.with_spills = true;
+          if (plan(c, threads)) {
+            choices.push_back(std::move(c));
           }
         }
-      }
-      if (auto r = cheapest(choices, threads)) {
-        return r;
+        if (auto r = cheapest(choices, threads)) {
+          return r;
+        }
       }
     }
     return std::nullopt;
@@ -327,7 +331,7 @@ class Allocator {
       }
       SpillOptions s = spill_options(true);
       s.max_remat_cost = c.max_remat_cost;
-      s.file = file(threads);
+      s.file = c.loose ? c.registers : file(threads);
       c.planner = std::make_shared<SpillPlanner>(c.program, s);
     }
     c.spills = c.planner->plan(c.registers, c.program);
@@ -347,7 +351,7 @@ class Allocator {
     ColorOptions options = o_.color;
     options.registers = file(threads);
     auto colors = color(a.program, options);
-    if (!colors.ok && (!c.with_spills || c.registers <= file(threads))) {
+    if (!colors.ok && (!c.with_spills || c.loose || c.registers <= file(threads))) {
       options.coalesce = false;
       colors = color(a.program, options);
     }
