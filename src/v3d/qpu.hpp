@@ -60,6 +60,9 @@ inline constexpr unsigned tmu_write = 1, wrtmuc = 2, ldtmu = 4, tlb_write = 8, t
 /// of the program becomes the "last thread switch" of the hardware.
 [[nodiscard]] Expected<QpuProgram> schedule(const Program& p);
 
+/// A word that reads what the special function unit of the word before it has not finished waits for a cycle.
+[[nodiscard]] bool reads_late_result(const Word& before, const Word& w);
+
 /// Instructions, nops, stalls and uniforms of the words.
 [[nodiscard]] Figures measure(const QpuProgram& q);
 

@@ -23,6 +23,19 @@ std::string fill(const char* reg, const char* offset) {
   return slot(offset) + "nop null; thrsw\nnop " + reg + "; ldtmu.rf0\n";
 }
 
+// The same with slots in rows: 16 bytes a lane, neighbours in one access.
+const std::string row_base = "tidx rf4\nnop rf5; ldunif (spill_size_per_thread)\nmultop null, rf4, rf5\n"
+                             "umul24 rf6, rf4, rf5\neidx rf7\nshl rf8, rf7, 4\nadd rf9, rf6, rf8\n"
+                             "nop rf11; ldunif (spill_offset)\nadd rf10, rf9, rf11\n";
+constexpr const char* vec2 = "0xffffff7a / -nan";
+std::string store_pair(const char* a, const char* b, const char* offset, const char* config = vec2) {
+  return std::string("mov tmud, ") + a + "\nmov tmud, " + b + "\n" + slot(offset, "", config) +
+         "nop null; thrsw\ntmuwt null\n";
+}
+std::string fill_pair(const char* a, const char* b, const char* offset) {
+  return slot(offset, "", vec2) + "nop null; thrsw\nnop " + a + "; ldtmu.rf0\nnop " + b + "; ldtmu.rf0\n";
+}
+
 // Listing: two texture results, both used.
 const std::string two =
     "BLOCK 0:\nnop t0; ldunif (push[0])\nrecip t1, t0\nrsqrt t2, t0\nfxcd t3\nfadd t4, t3, t1\n"
@@ -34,6 +47,9 @@ const std::string two_back =
 
 const std::string spilled_front =
     "BLOCK 0:\n" + spill_base + "nop rf20; ldunif (push[0])\nrecip rf21, rf20\nrsqrt rf22, rf20\nfxcd rf23\n";
+
+const std::string rows_front =
+    "BLOCK 0:\n" + row_base + "nop rf20; ldunif (push[0])\nrecip rf21, rf20\nrsqrt rf22, rf20\nfxcd rf23\n";
 
 const std::string masked =
     "BLOCK 0:\nfxcd t0\nfycd t1\nfcmp.pushn null, t0, t1\nmov.ifa t0, t1\nfadd t2, t0, t1\n"
@@ -104,6 +120,31 @@ TEST(Faults, wrong_allocations_are_caught) {
       {"a fill that was never stored", Gpu::v71, two,
        spilled_front + store("rf21", "0x00000000") + fill("rf21", "0x00000000") + two_back,
        spilled_front + fill("rf21", "0x00000000") + two_back},
+      {"a vector filled in another order", Gpu::v71, two,
+       rows_front + store_pair("rf21", "rf22", "0x00000004") + fill_pair("rf21", "rf22", "0x00000004") +
+           two_back,
+       rows_front + store_pair("rf21", "rf22", "0x00000004") + fill_pair("rf22", "rf21", "0x00000004") +
+           two_back},
+      {"one word stored over a vector's second", Gpu::v71, two,
+       rows_front + store_pair("rf21", "rf22", "0x00000000") + store("rf23", "0x00000008") +
+           fill_pair("rf21", "rf22", "0x00000000") + two_back,
+       rows_front + store_pair("rf21", "rf22", "0x00000000") + store("rf23", "0x00000004") +
+           fill_pair("rf21", "rf22", "0x00000000") + two_back},
+      {"a vector beyond its row", Gpu::v71, two,
+       rows_front + store_pair("rf21", "rf22", "0x00000008") + fill_pair("rf21", "rf22", "0x00000008") +
+           two_back,
+       rows_front + store_pair("rf21", "rf22", "0x0000000c") + fill_pair("rf21", "rf22", "0x0000000c") +
+           two_back},
+      {"two words stored as one", Gpu::v71, two,
+       rows_front + store_pair("rf21", "rf22", "0x00000000") + fill_pair("rf21", "rf22", "0x00000000") +
+           two_back,
+       rows_front + store_pair("rf21", "rf22", "0x00000000", "0xffffff7f / -nan") +
+           fill_pair("rf21", "rf22", "0x00000000") + two_back},
+      {"a vector over slots of words", Gpu::v71, two,
+       rows_front + store_pair("rf21", "rf22", "0x00000000") + fill_pair("rf21", "rf22", "0x00000000") +
+           two_back,
+       spilled_front + store_pair("rf21", "rf22", "0x00000000") + fill_pair("rf21", "rf22", "0x00000000") +
+           two_back},
       {"a masked spill over valid lanes", Gpu::v71, masked,
        masked_front + store("rf20", "0x00000000") + "fcmp.pushn null, rf20, rf21\nmov.ifa tmud, rf21\n" +
            slot("0x00000000", ".ifa", "0xffffffff / -nan") + "nop null; thrsw\ntmuwt null\n" +
@@ -250,6 +291,20 @@ TEST(Faults, illegal_words_are_caught) {
       {"beyond the thread's registers", Gpu::v71, 4, with({"fadd rf32, rf5, rf6 ; nop"}, tail), "share"},
       {"an SFU operation in a slot", Gpu::v71, 2,
        with({"nop ; nop ; thrsw", "recip rf4, rf5 ; nop", nop}, tail), "behind a thread switch"},
+      {"a lookup started in the slots of its switch", Gpu::v71, 2,
+       with({texture[0], "nop ; nop ; thrsw", texture[1], nop, "nop ; nop ; ldtmu.rf4"}, tail), ""},
+      {"a lookup started behind the slots", Gpu::v71, 2,
+       with({texture[0], "nop ; nop ; thrsw", nop, nop, texture[1], "nop ; nop ; ldtmu.rf4"}, tail),
+       "TMU sequence"},
+      {"an accumulator in the slots", Gpu::v42, 2,
+       with({"fadd r1, rf5, rf6 ; nop", "nop ; nop ; thrsw", "fadd rf4, r1, rf5 ; nop", nop}, tail), ""},
+      {"an accumulator written in a slot and read behind it", Gpu::v42, 2,
+       with({"nop ; nop ; thrsw", nop, "fadd r1, rf5, rf6 ; nop", "fadd rf4, r1, rf5 ; nop"}, tail),
+       "accumulator"},
+      {"4.2: an ldvary in a slot", Gpu::v42, 2,
+       with({"nop ; nop ; thrsw", "nop ; nop ; ldvary.rf4", nop}, tail), "behind a thread switch"},
+      {"7.1: a register written by a signal in the last slot", Gpu::v71, 2,
+       with({"nop ; nop ; thrsw", nop, "nop ; nop ; ldunif"}, tail), "behind a thread switch"},
       {"flags in a slot", Gpu::v71, 2, with({"nop ; nop ; thrsw", "fcmp.pushz -, rf5, rf6 ; nop", nop}, tail),
        "behind a thread switch"},
       {"the coefficient's register written twice", Gpu::v71, 2,
