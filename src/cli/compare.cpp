@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/commands.hpp"
 #include "cli/input.hpp"
+#include "v3d/data_file.hpp"
 
 #include <fmt/format.h>
 #include <memory>
@@ -18,9 +19,9 @@ struct Options {
 };
 
 Expected<std::vector<report::ShaderRecord>> read(const std::string& path) {
-  auto bytes = read_input(path);
-  if (!bytes) return std::unexpected(bytes.error());
-  return report::read_records({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path);
+  const auto text = v3d::read_text_file(path); // the V3D data files are compressed
+  if (!text) return std::unexpected(text.error());
+  return report::read_records(*text, path);
 }
 
 int run(const Options& o) {
@@ -47,8 +48,9 @@ void add_compare(Command& root, int& status) {
   auto o = std::make_shared<Options>();
   Command c = root.add("compare", "Compare two files of shader statistics");
   c.footer(
-      "A and B are outputs of `lanewise stats`, logs of Mesa's shader-db, or V3D data files; '-' reads "
-      "standard input.\n"
+      "A and B are outputs of `lanewise stats` or `lanewise v3d alloc --stats`, logs of Mesa's shader-db, or "
+      "V3D "
+      "data files, plain or zstd; '-' reads standard input.\n"
       "Exit status: 0 done, 1 a file is at fault, 2 the call is at fault, 3 a --fail-on condition holds.\n\n"
       "  lanewise compare old.json new.json --html change.html "
       "--fail-on \"spirv_words:total>0.5%, lost>0\"");

@@ -113,30 +113,32 @@ struct AllocOptions : Common {
   std::vector<std::string> without;
 };
 
+/// In the form that `lanewise compare` reads, named as in the collection files.
 nlohmann::json record(const v3d::Shader& s, const v3d::Compiled& c) {
   const v3d::Figures& f = c.figures;
-  return {{"program", s.program},
+  return {{"name", s.program},
           {"stage", std::string(v3d::text(s.stage))},
-          {"gpu", s.gpu == Gpu::v42 ? "v3d-42" : "v3d-71"},
+          {"target", s.gpu == Gpu::v42 ? "v3d-42" : "v3d-71"},
           {"count", s.count},
-          {"instructions", f.instructions},
-          {"threads", f.threads},
-          {"loops", f.loops},
-          {"uniforms", f.uniforms},
-          {"max_temps", f.max_temps},
-          {"spills", f.spills},
-          {"fills", f.fills},
-          {"weighted", f.weighted},
-          {"sfu_stalls", f.sfu_stalls},
-          {"inst_and_stalls", f.inst_and_stalls},
-          {"nops", f.nops},
-          {"thread_switches_added", c.allocation.spills.switches},
-          {"vector_accesses", c.allocation.spills.vectors},
-          {"rematerialised", c.allocation.spills.remats},
-          {"slots", c.allocation.spills.slots},
-          {"copies_removed", c.allocation.copies_removed},
           {"strategy", c.allocation.strategy},
-          {"milliseconds", c.milliseconds}};
+          {"milliseconds", c.milliseconds},
+          {"metrics",
+           {{"instructions", f.instructions},
+            {"threads", f.threads},
+            {"loops", f.loops},
+            {"uniforms", f.uniforms},
+            {"max_temps", f.max_temps},
+            {"spills", f.spills},
+            {"fills", f.fills},
+            {"weighted", f.weighted},
+            {"sfu_stalls", f.sfu_stalls},
+            {"inst_and_stalls", f.inst_and_stalls},
+            {"nops", f.nops},
+            {"thread_switches_added", c.allocation.spills.switches},
+            {"vector_accesses", c.allocation.spills.vectors},
+            {"rematerialised", c.allocation.spills.remats},
+            {"slots", c.allocation.spills.slots},
+            {"copies_removed", c.allocation.copies_removed}}}};
 }
 
 /// Sums over shaders, ours beside Mesa's.
