@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   unsigned kernels = 0, failed = 0;
   {
-    runtime::ModuleCache cache(*store);
+    runtime::MemoryBudget budget(uint64_t{512} << 20);
+    runtime::ModuleCache cache(budget, *store);
     std::vector<runtime::ModuleFuture> futures;
     for (const auto& binary : binaries)
       for (const container::Kernel& kernel : binary->kernels) {

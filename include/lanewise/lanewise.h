@@ -83,6 +83,7 @@ typedef struct lw_library_options {
   const char* cache_folder; /* NULL: no disk cache */
   uint64_t cache_bytes;     /* 0: 256 MiB */
   uint32_t threads;         /* that compile; 0: as many as cores */
+  uint64_t memory_bytes;    /* of modules and callees kept in memory; 0: 512 MiB */
 } lw_library_options;
 
 /* `options` may be NULL. */

@@ -27,9 +27,11 @@ struct LibraryOptions {
   bool validate = false;       ///< run the SPIR-V validator on every module
   std::string cache_folder;    ///< shared by all processes (docs/cache.md); empty: no disk cache
   uint64_t cache_bytes = uint64_t{256} << 20; ///< that the cache may take
-  unsigned threads = 0;                       ///< that compile; 0: as many as cores
-  std::string record_folder;                  ///< failing registrations and dispatches go there as capsules
-  bool record_all = false;                    ///< those that succeed too
+  /// Of modules and callees kept in memory; beyond it those used longest ago go. Bindings keep theirs.
+  uint64_t memory_bytes = uint64_t{512} << 20;
+  unsigned threads = 0;      ///< that compile; 0: as many as cores
+  std::string record_folder; ///< failing registrations and dispatches go there as capsules
+  bool record_all = false;   ///< those that succeed too
 };
 
 struct ShaderOptions {

@@ -122,6 +122,7 @@ lanewise::LibraryOptions options_of(const lw_library_options* o) {
   options.validate = o->validate != 0;
   if (o->cache_folder) options.cache_folder = o->cache_folder;
   if (o->cache_bytes) options.cache_bytes = o->cache_bytes;
+  if (o->memory_bytes) options.memory_bytes = o->memory_bytes;
   options.threads = o->threads;
   return options;
 }

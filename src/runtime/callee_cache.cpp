@@ -1,5 +1,7 @@
 #include "runtime/callee_cache.hpp"
 
+#include "support/limits.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <mutex>
@@ -24,47 +26,67 @@ uint64_t version_of(const GuestMemory& memory, const PreparedCallee& callee, uin
 
 } // namespace
 
-CalleePtr CalleeCache::unique(CalleePtr callee) {
+/// Makes `callee` the one that is equal to it and known already, if there is one.
+CalleeCache::KeptCallee CalleeCache::unique(CalleePtr& callee) {
   const Hash128 hash = hash_of(callee->key);
   const std::unique_lock guard(lock_);
+  forget_dropped();
   for (auto [at, end] = contents_.equal_range(hash); at != end; ++at)
-    if (at->second->key == callee->key) return at->second;
-  contents_.emplace(hash, callee);
-  return callee;
+    if (CalleePtr known = at->second.get(budget_); known && known->key == callee->key) {
+      callee = std::move(known);
+      return at->second;
+    }
+  return contents_.emplace(hash, KeptCallee(budget_, callee, memory_of(*callee)))->second;
 }
 
 void CalleeCache::remember(const Where& where, Known known) {
   const std::unique_lock guard(lock_);
+  forget_dropped();
+  if (addresses_.size() >= limits::max_known_addresses) addresses_.clear();
   addresses_.insert_or_assign(where, std::move(known));
+}
+
+/// Entries whose callee is gone.
+void CalleeCache::forget_dropped() {
+  if (dropped_ == budget_.dropped()) return;
+  dropped_ = budget_.dropped();
+  std::erase_if(addresses_, [](const auto& entry) { return entry.second.callee.expired(); });
+  std::erase_if(contents_, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(composed_, [](const auto& entry) { return entry.second.expired(); });
 }
 
 Expected<CalleePtr> CalleeCache::find(const GuestMemory& memory, uint64_t address,
                                       const translate::CalleeAbi& abi) {
   const Where where{&memory, address, abi};
   Known known;
+  CalleePtr there;
   {
     const std::shared_lock guard(lock_);
-    if (const auto it = addresses_.find(where); it != addresses_.end()) known = it->second;
+    if (const auto it = addresses_.find(where); it != addresses_.end()) {
+      known = it->second;
+      there = known.callee.get(budget_);
+    }
   }
-  if (known.callee) {
-    const uint64_t version = version_of(memory, *known.callee, address);
-    if (version != 0 && version == known.version) return known.callee;
+  if (there) {
+    const uint64_t version = version_of(memory, *there, address);
+    if (version != 0 && version == known.version) return there;
     ++compared_;
-    if (is_at(*known.callee, memory, address)) {
+    if (is_at(*there, memory, address)) {
       remember(where, {known.callee, version});
-      return known.callee;
+      return there;
     }
   }
   auto callee = prepare_callee(memory, address, abi);
   if (!callee) return callee;
   ++prepared_;
-  const CalleePtr one = unique(std::move(*callee));
+  CalleePtr one = std::move(*callee);
+  const KeptCallee kept = unique(one);
   // A version that is taken before the code is compared can only be too old, which costs another comparison.
   const uint64_t version = version_of(memory, *one, address);
   if (!is_at(*one, memory, address))
     return fail(ErrorKind::input, "the callee's code is being written",
                 fmt::format("address 0x{:x}", address));
-  remember(where, {one, version});
+  remember(where, {kept, version});
   return one;
 }
 
@@ -74,22 +96,26 @@ void CalleeCache::forget(const GuestMemory& memory) {
 }
 
 CalleePtr CalleeCache::composed(const CalleePtr& callee, const std::vector<CalleePtr>& nested) {
-  std::vector<CalleePtr> parts{callee};
-  parts.insert(parts.end(), nested.begin(), nested.end());
+  std::vector<const PreparedCallee*> parts{callee.get()};
+  for (const CalleePtr& n : nested) parts.push_back(n.get());
   {
     const std::shared_lock guard(lock_);
-    if (const auto it = composed_.find(parts); it != composed_.end()) return it->second;
+    if (const auto it = composed_.find(parts); it != composed_.end())
+      if (CalleePtr whole = it->second.get(budget_)) return whole;
   }
-  CalleePtr whole = unique(compose(*callee, nested));
+  CalleePtr whole = compose(callee, nested);
+  const KeptCallee kept = unique(whole);
   const std::unique_lock guard(lock_);
-  return composed_.try_emplace(std::move(parts), std::move(whole)).first->second;
+  // Equal callees are one object, but another one of them may stand in `whole`, whose parts may go earlier.
+  if (whole->outer == callee && whole->nested == nested) composed_.insert_or_assign(std::move(parts), kept);
+  return whole;
 }
 
 bool CalleeCache::is_current(const GuestMemory& memory, uint64_t address, const PreparedCallee& callee) {
   {
     const std::shared_lock guard(lock_);
     const auto it = addresses_.find(Where{&memory, address, callee.abi});
-    if (it != addresses_.end() && it->second.callee.get() == &callee) {
+    if (it != addresses_.end() && it->second.callee.get(budget_).get() == &callee) {
       const uint64_t version = version_of(memory, callee, address);
       if (version != 0 && version == it->second.version) return true;
     }

@@ -39,6 +39,7 @@ Expected<ShaderLibrary> ShaderLibrary::create(const LibraryOptions& options) {
   o.cache_folder = options.cache_folder;
   o.cache_bytes = options.cache_bytes;
   o.threads = options.threads;
+  o.memory_bytes = options.memory_bytes;
   o.record_folder = options.record_folder;
   o.record_all = options.record_all;
   auto made = runtime::ShaderLibrary::create(o);

@@ -36,7 +36,7 @@ class CalleeSource {
   [[nodiscard]] virtual Expected<CalleePtr> find(uint64_t address, const translate::CalleeAbi& abi) = 0;
   /// compose(), or what it made before.
   [[nodiscard]] virtual CalleePtr composed(const CalleePtr& callee, const std::vector<CalleePtr>& nested) {
-    return compose(*callee, nested);
+    return compose(callee, nested);
   }
 };
 

@@ -2,8 +2,6 @@
 
 #include "runtime/byte_stream.hpp"
 
-#include <chrono>
-
 namespace lanewise::runtime {
 
 std::vector<uint8_t> serialize(const CompiledModule& m) {
@@ -12,11 +10,14 @@ std::vector<uint8_t> serialize(const CompiledModule& m) {
   w.number(m.module.host_workgroup);
   w.number(m.module.subgroup_size);
   w.number(m.module.lds_bytes);
+  w.number(m.module.functions);
   w.number(m.seating.wave_size);
   w.number(m.seating.host_lanes);
   w.number(m.seating.workgroup);
   return w.take();
 }
+
+uint64_t memory_of(const CompiledModule& m) { return sizeof m + 4 * uint64_t{m.module.words.capacity()}; }
 
 Expected<ModulePtr> deserialize_module(std::span<const uint8_t> bytes) {
   ByteReader r(bytes);
@@ -25,6 +26,7 @@ Expected<ModulePtr> deserialize_module(std::span<const uint8_t> bytes) {
   r.number(m->module.host_workgroup);
   r.number(m->module.subgroup_size);
   r.number(m->module.lds_bytes);
+  r.number(m->module.functions);
   r.number(m->seating.wave_size);
   r.number(m->seating.host_lanes);
   r.number(m->seating.workgroup);
@@ -58,29 +60,50 @@ ModuleResult ModuleCache::make(const std::string& key, const Compile& compile) {
   return module;
 }
 
+ModuleCache::Slots::iterator ModuleCache::slot_of(Hash128 hash, const std::string& key) {
+  for (auto [at, end] = slots_.equal_range(hash); at != end; ++at)
+    if (at->second.key == key) return at;
+  return slots_.end();
+}
+
+/// Slots whose module is gone.
+void ModuleCache::forget_dropped() {
+  if (dropped_ == budget_.dropped()) return;
+  dropped_ = budget_.dropped();
+  std::erase_if(slots_, [](const auto& s) { return !s.second.future.valid() && s.second.module.expired(); });
+}
+
 ModuleFuture ModuleCache::get(const std::string& key, Compile compile) {
   const Hash128 hash = hash_of(key);
   auto promise = std::make_shared<std::promise<ModuleResult>>();
   ModuleFuture future = promise->get_future().share();
   {
     const std::lock_guard guard(lock_);
-    for (auto [at, end] = slots_.equal_range(hash); at != end; ++at) {
-      if (at->second.key != key) continue;
-      const bool ready = at->second.future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-      ++(ready ? memory_hits_ : merged_);
+    forget_dropped();
+    auto at = slot_of(hash, key);
+    if (at != slots_.end() && at->second.future.valid()) {
+      ++merged_;
       return at->second.future;
     }
-    slots_.emplace(hash, Slot{key, future});
+    if (at != slots_.end())
+      if (ModulePtr module = at->second.module.get(budget_)) {
+        ++memory_hits_;
+        promise->set_value(std::move(module));
+        return future;
+      }
+    if (at == slots_.end()) at = slots_.emplace(hash, Slot{.key = key});
+    at->second.future = future;
   }
   pool_.run([this, key, hash, promise, compile = std::move(compile)] {
     ModuleResult result = make(key, compile);
-    if (!result) {
+    {
+      Kept<CompiledModule> kept;
+      if (result) kept = {budget_, *result, memory_of(**result)};
       const std::lock_guard guard(lock_);
-      for (auto [at, end] = slots_.equal_range(hash); at != end; ++at)
-        if (at->second.key == key) {
-          slots_.erase(at);
-          break;
-        }
+      if (const auto at = slot_of(hash, key); !result)
+        slots_.erase(at);
+      else
+        at->second = {.key = key, .module = std::move(kept)};
     }
     promise->set_value(std::move(result));
   });
@@ -91,25 +114,21 @@ ModulePtr ModuleCache::find(const std::string& key) {
   const Hash128 hash = hash_of(key);
   {
     const std::lock_guard guard(lock_);
-    for (auto [at, end] = slots_.equal_range(hash); at != end; ++at) {
-      if (at->second.key != key ||
-          at->second.future.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-        continue;
-      const ModuleResult& result = at->second.future.get();
-      if (!result) return nullptr;
-      ++memory_hits_;
-      return *result;
+    if (const auto at = slot_of(hash, key); at != slots_.end()) {
+      if (at->second.future.valid()) return nullptr;
+      if (ModulePtr module = at->second.module.get(budget_)) {
+        ++memory_hits_;
+        return module;
+      }
     }
   }
-  ModulePtr kept = from_disk(key);
-  if (!kept) return nullptr;
-  std::promise<ModuleResult> promise;
-  promise.set_value(kept);
+  ModulePtr loaded = from_disk(key);
+  if (!loaded) return nullptr;
+  Kept<CompiledModule> kept(budget_, loaded, memory_of(*loaded));
   const std::lock_guard guard(lock_);
-  for (auto [at, end] = slots_.equal_range(hash); at != end; ++at)
-    if (at->second.key == key) return kept;
-  slots_.emplace(hash, Slot{key, promise.get_future().share()});
-  return kept;
+  forget_dropped();
+  if (slot_of(hash, key) == slots_.end()) slots_.emplace(hash, Slot{.key = key, .module = std::move(kept)});
+  return loaded;
 }
 
 ModuleCacheStatistics ModuleCache::statistics() const {

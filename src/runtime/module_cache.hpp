@@ -4,6 +4,7 @@
 #include "cache/store.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/keys.hpp"
+#include "runtime/memory_budget.hpp"
 #include "support/thread_pool.hpp"
 
 #include <atomic>
@@ -21,6 +22,8 @@ struct CompiledModule {
   spirv::Seating seating;
 };
 [[nodiscard]] std::vector<uint8_t> serialize(const CompiledModule& module);
+/// About the bytes that it takes in memory.
+[[nodiscard]] uint64_t memory_of(const CompiledModule& module);
 [[nodiscard]] Expected<std::shared_ptr<const CompiledModule>>
 deserialize_module(std::span<const uint8_t> bytes);
 
@@ -35,9 +38,10 @@ struct ModuleCacheStatistics {
 /// Safe for all threads.
 class ModuleCache {
  public:
-  /// `store` may be null: nothing is kept on disk. `threads` 0: as many as cores.
-  explicit ModuleCache(std::shared_ptr<cache::Store> store, unsigned threads = 0)
-      : store_(std::move(store)), pool_(threads) {}
+  /// `store` may be null: nothing is kept on disk. `threads` 0: as many as cores. `budget` outlives the
+  /// cache.
+  ModuleCache(MemoryBudget& budget, std::shared_ptr<cache::Store> store, unsigned threads = 0)
+      : budget_(budget), store_(std::move(store)), pool_(threads) {}
 
   using Compile = std::function<Expected<CompiledKernel>()>;
   /// The module of a key. Where it is neither in memory nor on disk, `compile` runs on the pool, once for all
@@ -52,14 +56,20 @@ class ModuleCache {
  private:
   struct Slot {
     std::string key;
-    ModuleFuture future;
+    ModuleFuture future{};         ///< while it is made
+    Kept<CompiledModule> module{}; ///< then
   };
+  using Slots = std::multimap<Hash128, Slot>;
+  [[nodiscard]] Slots::iterator slot_of(Hash128 hash, const std::string& key);
+  void forget_dropped();
   [[nodiscard]] ModulePtr from_disk(const std::string& key);
   ModuleResult make(const std::string& key, const Compile& compile);
 
+  MemoryBudget& budget_;
   std::shared_ptr<cache::Store> store_;
   mutable std::mutex lock_;
-  std::multimap<Hash128, Slot> slots_; ///< keys of one hash stand side by side
+  Slots slots_;          ///< keys of one hash stand side by side
+  uint64_t dropped_ = 0; ///< of the budget, when expired slots were removed last
   std::atomic<uint64_t> memory_hits_{0}, disk_hits_{0}, compiled_{0}, merged_{0}, failed_{0},
       store_errors_{0};
   ThreadPool pool_; ///< last: its jobs use the members above

@@ -121,12 +121,12 @@ Expected<std::shared_ptr<const PreparedCallee>> prepare_callee(const GuestMemory
   }
 }
 
-std::shared_ptr<const PreparedCallee> compose(const PreparedCallee& callee,
+std::shared_ptr<const PreparedCallee> compose(std::shared_ptr<const PreparedCallee> callee,
                                               std::vector<std::shared_ptr<const PreparedCallee>> nested) {
-  auto whole = std::make_shared<PreparedCallee>(callee);
+  auto whole = std::make_shared<PreparedCallee>(*callee);
   std::vector<link::SlotCallees> slots;
   KeyWriter key = start_key("composed callee");
-  key.add(callee.key);
+  key.add(callee->key);
   for (const auto& n : nested) {
     slots.push_back({.callees = {{&n->program.function, n->program.results, callee_entry}}});
     key.add(n->key);
@@ -139,8 +139,17 @@ std::shared_ptr<const PreparedCallee> compose(const PreparedCallee& callee,
   whole->program.preserved.clear();
   whole->changed = changed_registers(whole->program);
   whole->nested = std::move(nested);
+  whole->outer = std::move(callee);
   whole->key = key.take();
   return whole;
+}
+
+uint64_t memory_of(const PreparedCallee& callee) {
+  const ir::Function& f = callee.program.function;
+  uint64_t bytes = sizeof callee + 2 * callee.key.size() + callee.code_bytes();
+  bytes += uint64_t{f.value_count()} * (sizeof(ir::Inst) + 4 * sizeof(ir::Value));
+  for (const ir::BasicBlock& b : f.blocks) bytes += sizeof b + 4 * b.instructions.capacity();
+  return bytes;
 }
 
 bool is_at(const PreparedCallee& callee, const GuestMemory& memory, uint64_t address) {

@@ -38,7 +38,8 @@ struct PreparedCallee {
   std::string key;
   /// Callees that were put into `program` in the place of its own calls through pointers.
   std::vector<std::shared_ptr<const PreparedCallee>> nested;
-  [[nodiscard]] size_t code_bytes() const; ///< with those of nested callees
+  std::shared_ptr<const PreparedCallee> outer; ///< the callee that they were put into
+  [[nodiscard]] size_t code_bytes() const;     ///< with those of nested callees
 };
 
 /// Virtual address that every callee is translated for.
@@ -60,7 +61,11 @@ prepare_callee(const GuestMemory& memory, uint64_t address, const translate::Cal
 
 /// A callee with the callees of its own slots inside, one for each. Call check_callees' rules first.
 [[nodiscard]] std::shared_ptr<const PreparedCallee>
-compose(const PreparedCallee& callee, std::vector<std::shared_ptr<const PreparedCallee>> nested);
+compose(std::shared_ptr<const PreparedCallee> callee,
+        std::vector<std::shared_ptr<const PreparedCallee>> nested);
+
+/// About the bytes that a callee takes in memory, those it refers to apart.
+[[nodiscard]] uint64_t memory_of(const PreparedCallee& callee);
 
 /// Whether the code that a callee was made of is at this address now. Compares every byte.
 [[nodiscard]] bool is_at(const PreparedCallee& callee, const GuestMemory& memory, uint64_t address);

@@ -148,7 +148,11 @@ Expected<MemoryAfter> replay_on_interpreter(const Capsule& c, const ReplayedProg
 }
 
 Expected<std::vector<ReplayStep>> replay_check(const Capsule& c) {
-  if (!c.has_dispatch()) return fail(ErrorKind::call, "the capsule is a registration, without a dispatch");
+  if (!c.has_dispatch())
+    return fail(ErrorKind::call,
+                c.bound ? "the capsule is a dispatch as a library recorded it, without grid and buffers"
+                        : "the capsule is a registration, without a dispatch",
+                {}, "it can be linked and compiled, not run; lanewise run --capsule makes capsules that run");
   auto program = replay(c);
   if (!program) return std::unexpected(std::move(program.error()));
   auto reference = replay_on_emulator(c);

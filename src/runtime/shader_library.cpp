@@ -182,13 +182,16 @@ Expected<std::shared_ptr<const LinkedModule>> ShaderLibrary::module_for(const Sh
   CalleeSets wanted;
   {
     const std::shared_lock guard(shader->lock_);
-    for (const auto& linked : shader->modules_)
-      if (covers(*linked, targets)) return linked;
+    for (const auto& kept : shader->modules_)
+      if (const auto linked = kept.object.lock(); linked && covers(*linked, targets)) {
+        budget_.touch(kept.use);
+        return linked;
+      }
     wanted = sets_of(targets);
     // The newest module's callees stay callable, as long as there is room.
-    if (!shader->modules_.empty())
+    if (const auto newest = shader->modules_.empty() ? nullptr : shader->modules_.front().object.lock())
       for (size_t s = 0; s < wanted.size(); ++s) {
-        auto all = shader->modules_.front()->sets[s];
+        auto all = newest->sets[s];
         all.insert(all.end(), wanted[s].begin(), wanted[s].end());
         CalleeSets sorted{std::move(all)};
         sort_sets(sorted);
@@ -210,18 +213,33 @@ Expected<std::shared_ptr<const LinkedModule>> ShaderLibrary::link_module(const S
                [shader, sets, options] { return link(shader->prepared(), sets, options); })
           .get();
   if (!module) return std::unexpected(module.error());
-  auto linked = std::make_shared<LinkedModule>(LinkedModule{0, *module, std::move(sets)});
-  {
-    const std::lock_guard guard(ids_lock_);
-    const auto [it, inserted] = ids_.try_emplace(module->get(), next_id_.load());
-    if (inserted) ++next_id_;
-    linked->id = it->second;
-  }
+  const auto linked =
+      std::make_shared<const LinkedModule>(LinkedModule{id_of(*module), *module, std::move(sets)});
+  // It keeps its module and its callees in memory, whoever else does.
+  uint64_t bytes = memory_of(**module);
+  for (const auto& set : linked->sets)
+    for (const CalleePtr& callee : set) bytes += memory_of(*callee);
+  const Kept<LinkedModule> kept(budget_, linked, bytes);
   const std::unique_lock guard(shader->lock_);
+  std::erase_if(shader->modules_, [](const auto& other) { return other.expired(); });
   for (const auto& other : shader->modules_)
-    if (other->id == linked->id) return other;
-  shader->modules_.insert(shader->modules_.begin(), linked);
+    if (auto same = other.object.lock(); same && same->id == linked->id && same->sets == linked->sets)
+      return same;
+  shader->modules_.insert(shader->modules_.begin(), kept);
   return linked;
+}
+
+/// One for each module, and never used for another.
+uint64_t ShaderLibrary::id_of(const ModulePtr& module) {
+  const std::lock_guard guard(ids_lock_);
+  Id& known = ids_[module.get()];
+  if (known.module.lock() != module) known = {module, next_id_++}; // another was at this address
+  const uint64_t id = known.id;
+  if (ids_.size() > 2 * ids_after_cleaning_ + 64) {
+    std::erase_if(ids_, [](const auto& entry) { return entry.second.module.expired(); });
+    ids_after_cleaning_ = ids_.size();
+  }
+  return id;
 }
 
 Expected<Binding> ShaderLibrary::bind(const ShaderPtr& shader, const GuestMemory& memory,
@@ -275,7 +293,7 @@ bool ShaderLibrary::is_current(const Binding& binding, const GuestMemory& memory
 
 LibraryStatistics ShaderLibrary::statistics() const {
   return {modules_.statistics(), callees_.prepared(), callees_.compared(), shaders_prepared_,
-          shaders_from_disk_};
+          shaders_from_disk_,    budget_.bytes(),     budget_.dropped()};
 }
 
 } // namespace lanewise::runtime

@@ -21,6 +21,8 @@ struct LibraryOptions {
   bool validate = false;              ///< the SPIR-V validator on every module
   std::filesystem::path cache_folder; ///< empty: nothing is kept on disk
   uint64_t cache_bytes = uint64_t{256} << 20;
+  /// Of modules and callees kept in memory; beyond it those used longest ago go. Bindings keep theirs.
+  uint64_t memory_bytes = uint64_t{512} << 20;
   unsigned threads = 0; ///< that compile; 0: as many as cores
   /// Where registrations and dispatches are written to as capsules (docs/capsules.md); empty: nowhere.
   std::filesystem::path record_folder;
@@ -56,7 +58,7 @@ class RegisteredShader {
   std::vector<container::Segment> code_;        ///< executable segments, if guest_address is given
   std::shared_ptr<const Capsule> registration_; ///< if dispatches are recorded
   mutable std::shared_mutex lock_;
-  mutable std::vector<std::shared_ptr<const LinkedModule>> modules_; ///< newest first
+  mutable std::vector<Kept<LinkedModule>> modules_;     ///< newest first
   mutable const GuestMemory* checked_memory_ = nullptr; ///< the code was found unchanged in it ...
   mutable uint64_t checked_version_ = 0;                ///< ... at this write version
 };
@@ -73,6 +75,7 @@ struct Binding {
 struct LibraryStatistics {
   ModuleCacheStatistics modules;
   uint64_t callees_prepared = 0, callees_compared = 0, shaders_prepared = 0, shaders_from_disk = 0;
+  uint64_t memory_bytes = 0, dropped = 0; ///< of LibraryOptions::memory_bytes in use; objects that had to go
 };
 
 /// Safe for all threads. GuestMemory objects are told apart by their address: forget() one before it goes
@@ -105,7 +108,8 @@ class ShaderLibrary {
 
  private:
   explicit ShaderLibrary(const LibraryOptions& options, std::shared_ptr<cache::Store> store)
-      : options_(options), modules_(std::move(store), options.threads), pool_(options.threads) {}
+      : options_(options), budget_(options.memory_bytes), callees_(budget_),
+        modules_(budget_, std::move(store), options.threads), pool_(options.threads) {}
   [[nodiscard]] Expected<std::shared_ptr<const PreparedShader>>
   prepared(const container::ShaderBinary& binary, const container::Kernel& kernel,
            const PrepareOptions& options);
@@ -121,12 +125,20 @@ class ShaderLibrary {
   [[nodiscard]] Expected<std::shared_ptr<const LinkedModule>> link_module(const ShaderPtr& shader,
                                                                           CalleeSets sets);
 
+  [[nodiscard]] uint64_t id_of(const ModulePtr& module);
+
   LibraryOptions options_;
+  MemoryBudget budget_;
   CalleeCache callees_;
   ModuleCache modules_;
   std::atomic<uint64_t> next_id_{1}, next_capsule_{0}, shaders_prepared_{0}, shaders_from_disk_{0};
   std::mutex ids_lock_;
-  std::map<const CompiledModule*, uint64_t> ids_;
+  struct Id {
+    std::weak_ptr<const CompiledModule> module;
+    uint64_t id = 0;
+  };
+  std::map<const CompiledModule*, Id> ids_;
+  size_t ids_after_cleaning_ = 0;
   ThreadPool pool_; ///< of bind_later(): its jobs wait for those of `modules_`
 };
 

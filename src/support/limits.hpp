@@ -17,6 +17,7 @@ inline constexpr std::size_t max_call_depth = 64;                 ///< nested ca
 inline constexpr std::size_t max_call_slots = 64;                 ///< calls through pointers in one shader
 inline constexpr std::size_t max_slot_targets = 256;              ///< addresses that one of them may call in a dispatch
 inline constexpr std::size_t max_slot_callees = 16;               ///< callees that one of them may carry at a time
+inline constexpr std::size_t max_known_addresses = 1u << 16;        ///< of callees that a library remembers, then it starts anew
 inline constexpr std::size_t max_callee_bytes = 1u << 20;         ///< code of one callee, read from guest memory
 inline constexpr std::size_t max_callees_bytes = 16u << 20;       ///< code of all callees of one linked shader
 inline constexpr std::size_t max_ir_values = 1u << 26;            ///< values in one IR function

@@ -97,6 +97,49 @@ class Library : public testing::Test {
   std::unique_ptr<runtime::ShaderLibrary> library_;
 };
 
+/// With no room but for the newest, everything is made anew, and bindings keep what they have.
+TEST_F(Library, MemoryIsBounded) {
+  runtime::LibraryOptions options;
+  options.host.subgroup_size = 8;
+  options.host.subgroup_operations = true;
+  options.memory_bytes = 1;
+  auto library = runtime::ShaderLibrary::create(options);
+  ASSERT_TRUE(library) << library.error().to_string();
+  const auto shader = add(**library, binary_);
+  auto first = bind(**library, shader, label("f"), label("g"));
+  ASSERT_TRUE(first) << first.error().to_string();
+  const auto words = first->linked->module->module.words;
+  const uint64_t id = first->linked->id;
+  for (unsigned k = 0; k < 8; ++k) {
+    auto other = bind(**library, shader, label("g"), label(k % 2 ? "f" : "g"));
+    ASSERT_TRUE(other) << other.error().to_string();
+    EXPECT_NE(other->linked->id, id);
+    EXPECT_TRUE((*library)->is_current(*other, memory_));
+  }
+  EXPECT_EQ(first->linked->module->module.words, words);
+  EXPECT_TRUE((*library)->is_current(*first, memory_));
+  const auto before = (*library)->statistics();
+  EXPECT_GT(before.dropped, 4u);
+  EXPECT_EQ(before.callees_prepared, 2u); // `first` has both
+  first = fail(ErrorKind::call, "gone");
+  (void)bind(**library, shader, label("own_pc"), label("own_pc"));
+  const auto again = bind(**library, shader, label("f"), label("g"));
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(again->linked->module->module.words, words);
+  EXPECT_GT((*library)->statistics().callees_prepared, 3u);
+  EXPECT_LT((*library)->statistics().memory_bytes, uint64_t{1} << 20); // one object, the newest
+}
+
+TEST_F(Library, WithRoomNothingIsDropped) {
+  const auto shader = add(*library_, binary_);
+  (void)id(shader, label("f"), label("g"));
+  const uint64_t both = id(shader, label("g"), label("f"));
+  EXPECT_EQ(id(shader, label("f"), label("g")), both);
+  EXPECT_EQ(library_->statistics().callees_prepared, 2u);
+  EXPECT_EQ(library_->statistics().dropped, 0u);
+  EXPECT_GT(library_->statistics().memory_bytes, 0u);
+}
+
 TEST_F(Library, KnownCalleesAreALookUp) {
   const auto shader = add(*library_, binary_);
   const uint64_t first = id(shader, label("f"), label("g"));
