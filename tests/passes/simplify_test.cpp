@@ -135,6 +135,7 @@ TEST(Simplify, BitsAndShifts) {
       {"%r = i32 byte_perm %a, %b, i32 0x0d0d0d0c", "-256"},
       {"%r = i32 byte_perm %a, %b, i32 0x00010203", "byte_perm(0, b, 0x10203)"},
       {"%r = i32 byte_perm %a, %a, i32 0x07020504", "a"},
+      {"%r = i32 byte_perm %a, %a, i32 0x04010607", "byte_perm(0, a, 0x10203)"},
       {"%r = i32 byte_perm i32 0x80, i32 0x8000, i32 0x0408090c", "0x80ff0000"},
   };
   check(cases);
