@@ -350,6 +350,7 @@ class Prover {
   World& after_edge(World& from, Block header, unsigned e);
   void prove_flow(Value user, Block block);
   void prove_phi(Value phi, Block block);
+  [[nodiscard]] Value empty_on_edge(Block block, unsigned e) const;
   void prove_rewrite(const ClaimedRewrite& r);
   uint64_t lanes_read(Value user);
 
@@ -383,14 +384,31 @@ World& Prover::after_edge(World& from, Block header, unsigned e) {
   return *slot;
 }
 
+/// Where `if (any(m)) goto other; goto block` comes to the block, no lane is in m.
+Value Prover::empty_on_edge(Block block, unsigned e) const {
+  const ir::BasicBlock& from = f_[f_[block].predecessors[e]];
+  const ir::Inst& branch = f_[from.instructions.back()];
+  if (branch.op != Op::cond_br || from.successors[0] == from.successors[1]) return {};
+  Value condition = f_.operand(from.instructions.back(), 0);
+  bool taken_if = from.successors[0] == block;
+  while (f_[condition].op == Op::not_) {
+    condition = f_.operand(condition, 0);
+    taken_if = !taken_if;
+  }
+  const bool is_any = f_[condition].op == Op::any || f_[condition].op == Op::host_any;
+  return is_any && !taken_if ? f_.operand(condition, 0) : Value{};
+}
+
 void Prover::prove_phi(Value phi, Block block) {
   for (unsigned e = 0; e < f_[block].predecessors.size(); ++e) {
+    const Value empty = empty_on_edge(block, e);
     const auto lanes = [&](World& from) {
-      if (masks_.is_loop_header(block)) return claim(after_edge(from, block, e), phi);
+      const z3::expr possible = empty ? !from.mask(empty) : z3_.bool_val(true);
+      if (masks_.is_loop_header(block)) return possible && claim(after_edge(from, block, e), phi);
       z3::expr_vector ways(z3_), taken(z3_);
       ways.push_back(from.way(block.index));
       taken.push_back(z3_.int_val(e));
-      return claim(from, phi).substitute(ways, taken);
+      return possible && claim(from, phi).substitute(ways, taken);
     };
     want(f_.operand(phi, e), lanes, f_[block].predecessors[e]);
   }

@@ -276,7 +276,27 @@ Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
   return bounded_.rebuild_above(f, first_level_[outermost], quantify, loop_memo_[outermost]);
 }
 
+Value MaskAlgebra::empty_on_edge(Block block, unsigned edge) const {
+  const ir::BasicBlock& from = function_[function_[block].predecessors[edge]];
+  if (from.successor_count != 2 || from.successors[0] == from.successors[1]) return {};
+  const Value branch = from.instructions.back();
+  if (function_[branch].op != Op::cond_br) return {};
+  bool holds = from.successors[0] == block;
+  Value condition = function_.operand(branch, 0);
+  for (; function_[condition].op == Op::not_; condition = function_.operand(condition, 0)) holds = !holds;
+  if (function_[condition].op != Op::any && function_[condition].op != Op::host_any) return {};
+  return holds == breaks(BrokenRule::taken_branch_empty) ? function_.operand(condition, 0) : Value{};
+}
+
 Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
+  const Formula arrived = translate_across(f, block, edge);
+  const Value empty = arrived == kFalse ? Value{} : empty_on_edge(block, edge);
+  if (!empty) return arrived;
+  return bounded_.and_(arrived, FormulaPool::not_(formula_of(empty))).value_or(arrived);
+}
+
+/// The claim in terms of what was known in front of the edge.
+Formula MaskAlgebra::translate_across(Formula f, Block block, unsigned edge) {
   const bool header = is_loop_header(block);
   if (header && breaks(BrokenRule::back_edge_same_iteration)) return f;
   if (!header && breaks(BrokenRule::wrong_way_into_a_join)) edge ^= 1;

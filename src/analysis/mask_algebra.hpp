@@ -42,6 +42,7 @@ enum class BrokenRule : uint8_t {
   loops_left_unquantified,  ///< formulas leave a loop unchanged
   loop_phi_unchecked,       ///< loop masks keep their assumption without the induction step
   wrong_way_into_a_join,    ///< an edge takes the claims of its neighbour
+  taken_branch_empty,       ///< a mask is called empty on the edge that is taken because it is not
 };
 
 class MaskAlgebra {
@@ -78,6 +79,10 @@ class MaskAlgebra {
   Formula leave_loops(Formula f, ir::Block use, ir::Block definition);
   /// `f`, said of a phi of `block`, as said of the incoming value at the end of predecessor `edge`.
   Formula across_edge(Formula f, ir::Block block, unsigned edge);
+
+  /// The mask of which no lane is on when `edge` into `block` is taken: the predecessor branched on `any` of
+  /// it, and this is the other way. None if there is no such mask.
+  [[nodiscard]] ir::Value empty_on_edge(ir::Block block, unsigned edge) const;
 
   /// The formula that holds in exactly these lanes, and the lanes in which f can hold for some value of the
   /// other atoms.
@@ -120,6 +125,7 @@ class MaskAlgebra {
   std::optional<Formula> loop_entry(ir::Value phi, ir::Block header);
   Formula exact_or_atom(ir::Value v, std::optional<Formula> exact);
   Formula make_phi(ir::Value v, ir::Block block);
+  Formula translate_across(Formula f, ir::Block block, unsigned edge);
   Formula make_compare(ir::Value v);
   Formula new_atom(Atom atom);
   Formula atom_for(ir::Value v);

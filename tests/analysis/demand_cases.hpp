@@ -47,6 +47,38 @@ inline constexpr DemandCase kDemandCases[] = {
   ret
 })",
      1, 0},
+    {"an else side that is skipped when it has no lanes leaves nothing to ask of the then side", R"(
+  %then = i32 select %m, %new, %old
+  %no = u1 not %c
+  %else = u1 and %e, %no
+  %skip = uniform u1 any %else
+  cond_br %skip, b1, b2
+b1: from b0
+  %s = i32 select %else, %y, %then
+  br b2
+b2: from b0, b1
+  %r = i32 phi %then, %s
+  %both = u1 or %m, %else
+  store.lds.4 %a, %both, %r
+  ret
+})",
+     1, 1},
+    {"the same where the branch is on another mask", R"(
+  %then = i32 select %m, %new, %old
+  %no = u1 not %c
+  %else = u1 and %e, %no
+  %skip = uniform u1 any %n
+  cond_br %skip, b1, b2
+b1: from b0
+  %s = i32 select %else, %y, %then
+  br b2
+b2: from b0, b1
+  %r = i32 phi %then, %s
+  %both = u1 or %m, %else
+  store.lds.4 %a, %both, %r
+  ret
+})",
+     0, 2},
     {"read under a wider mask", R"(
   %s = i32 select %m, %new, %old
   store.lds.4 %a, %e, %s
@@ -261,7 +293,7 @@ b2: from b0, b1
      0, 1},
     {"the way into a join decides under which mask a phi is read", R"(
   %s = i32 select %n, %new, %old
-  %q = uniform u1 any %d
+  %q = uniform u1 eq %wg, i32 0
   cond_br %q, b1, b2
 b1: from b0
   %t = i32 select %n, %old, %new

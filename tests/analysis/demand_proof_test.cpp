@@ -33,6 +33,7 @@ const Mutation kMutations[] = {
     {"loops_left_unquantified", BrokenRule::loops_left_unquantified},
     {"loop_phi_unchecked", BrokenRule::loop_phi_unchecked},
     {"wrong_way_into_a_join", BrokenRule::wrong_way_into_a_join},
+    {"taken_branch_empty", BrokenRule::taken_branch_empty},
 };
 
 class BrokenDemand : public testing::TestWithParam<Mutation> {};
