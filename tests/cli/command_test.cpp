@@ -122,5 +122,28 @@ TEST(Command, FilesAtFault) {
   }
 }
 
+/// The reference's figures in a collection file, as it lies there, against what the allocator writes.
+TEST(Command, CompareV3d) {
+  const std::string mesa = std::string(LANEWISE_TEST_DATA) + "/v3d/three-v3d-71.jsonl.zst";
+  const Result same = call("compare " + mesa + " " + mesa + " --metric spills,fills");
+  EXPECT_EQ(same.status, 0) << same.output;
+  EXPECT_NE(same.output.find("total fills in shared programs: 2485 -> 2485"), std::string::npos)
+      << same.output;
+
+  const std::string name = testing::TempDir() + "lanewise_" + std::to_string(getpid());
+  std::ofstream(name + ".jsonl")
+      << R"({"program": "p", "stage": "fragment", "gpu": "v3d-71", "mesa": {"instructions": 100, "threads": 2}, )"
+         R"("listings": [{"strategy": "default", "threads": 2, "vir": "BLOCK 0:\nfxcd t0\nfadd t1, t0, t0\n)"
+         R"(nop null; thrsw\nvfpack tlb, t1, t0\n"}]})"
+      << "\n";
+  const Result alloc = call("v3d alloc " + name + ".jsonl --gpu 71 --verify --stats " + name + ".stats");
+  EXPECT_EQ(alloc.status, 0) << alloc.output;
+  const Result both = call("compare " + name + ".jsonl " + name + ".stats --metric threads,instructions");
+  EXPECT_EQ(both.status, 0) << both.output;
+  EXPECT_NE(both.output.find("total threads in shared programs: 2 -> 4"), std::string::npos) << both.output;
+  EXPECT_NE(both.output.find("total instructions in shared programs: 100 -> "), std::string::npos)
+      << both.output;
+}
+
 } // namespace
 } // namespace lanewise::cli
