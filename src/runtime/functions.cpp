@@ -195,21 +195,26 @@ std::vector<uint16_t> changed_registers(const Unlinked& program) {
   return changed;
 }
 
+std::optional<ir::Program> program_with_functions(const container::ShaderBinary& binary,
+                                                  const container::Kernel& kernel,
+                                                  const translate::TranslateOptions& options,
+                                                  const link::CallCosts& costs) {
+  const auto found = translate::survey_calls(binary, kernel);
+  if (!found || found->empty() || found->front().pointers) return {};
+  const auto functions = functions_of(*found, costs);
+  if (functions.empty()) return {};
+  auto program = ProgramBuilder(binary, kernel, options).build(functions);
+  if (!program || program->callees.empty()) return {};
+  link::narrow_interfaces(*program);
+  return std::move(*program);
+}
+
 Expected<ir::Program> translate_program(const container::ShaderBinary& binary,
                                         const container::Kernel& kernel,
                                         const translate::TranslateOptions& options,
                                         const std::optional<link::CallCosts>& costs) {
-  std::vector<uint32_t> functions;
   if (costs)
-    if (const auto found = translate::survey_calls(binary, kernel); found && !found->empty())
-      functions = functions_of(*found, *costs);
-  if (!functions.empty()) {
-    auto program = ProgramBuilder(binary, kernel, options).build(functions);
-    if (program) {
-      link::narrow_interfaces(*program);
-      return program;
-    }
-  }
+    if (auto program = program_with_functions(binary, kernel, options, *costs)) return std::move(*program);
   auto function = translate::translate(binary, kernel, options);
   if (!function) return std::unexpected(std::move(function.error()));
   return ir::Program{std::move(*function), {}};

@@ -12,6 +12,13 @@
 
 namespace lanewise::runtime {
 
+/// The kernel's program if some of its callees become functions; nothing if none does, or if it has calls
+/// that wait for a dispatch or is refused.
+[[nodiscard]] std::optional<ir::Program> program_with_functions(const container::ShaderBinary& binary,
+                                                                const container::Kernel& kernel,
+                                                                const translate::TranslateOptions& options,
+                                                                const link::CallCosts& costs);
+
 /// The kernel's program. `costs` decide which callees become functions; none: all are inlined. A callee stays
 /// inlined where its caller relies on a register that it changes, where it returns elsewhere than to the
 /// call's link, ends the program, may trap, or changes MODE. Errors as translate::translate().

@@ -226,7 +226,14 @@ Expected<void> check_callees(const PreparedShader& shader, const CalleeSets& set
 }
 
 Expected<ir::Function> link_function(const PreparedShader& shader, const CalleeSets& sets) {
+  auto program = link_program(shader, sets);
+  if (!program) return std::unexpected(std::move(program.error()));
+  return program->callees.empty() ? std::move(program->main) : link::composed(*program);
+}
+
+Expected<ir::Program> link_program(const PreparedShader& shader, const CalleeSets& sets) {
   if (auto ok = check_callees(shader, sets); !ok) return std::unexpected(std::move(ok.error()));
+  if (!shader.callees.empty()) return ir::Program{shader.program.function, shader.callees};
   std::vector<link::SlotCallees> slots;
   for (size_t s = 0; s < sets.size(); ++s) {
     link::SlotCallees& slot = slots.emplace_back();
@@ -238,7 +245,7 @@ Expected<ir::Function> link_function(const PreparedShader& shader, const CalleeS
   }
   ir::Function linked = shader.program.function;
   link::inline_calls(linked, shader.program.interface, slots);
-  return linked;
+  return ir::Program{std::move(linked), {}};
 }
 
 Expected<CompiledKernel> link(const PreparedShader& shader, const CalleeSets& sets,
@@ -246,9 +253,9 @@ Expected<CompiledKernel> link(const PreparedShader& shader, const CalleeSets& se
   if (shader.full_waves && options.partial_workgroups != std::array{false, false, false})
     return fail(ErrorKind::call, "the shader was prepared for full waves, the options promise none",
                 "kernel " + shader.kernel.name);
-  auto function = link_function(shader, sets);
-  if (!function) return std::unexpected(std::move(function.error()));
-  return compile_program({std::move(*function), {}}, shader.kernel, options);
+  auto program = link_program(shader, sets);
+  if (!program) return std::unexpected(std::move(program.error()));
+  return compile_program(std::move(*program), shader.kernel, options);
 }
 
 size_t callee_table_bytes(const PreparedShader& shader) {

@@ -59,6 +59,8 @@ using CalleeSets = std::vector<std::vector<CalleePtr>>;
 /// The shader's function with its callees inside. A dispatch says through the callee table which of a slot's
 /// callees it means. Errors: check_callees(), limit (max_slot_callees, max_callees_bytes), call.
 [[nodiscard]] Expected<ir::Function> link_function(const PreparedShader& shader, const CalleeSets& sets);
+/// The same with the functions of PreparedShader::callees as they are.
+[[nodiscard]] Expected<ir::Program> link_program(const PreparedShader& shader, const CalleeSets& sets);
 
 /// link_function() and compile_program(). `partial_workgroups` must not allow more than the shader was
 /// prepared for.

@@ -66,12 +66,19 @@ size_t PreparedCallee::code_bytes() const {
 Expected<std::shared_ptr<const PreparedShader>> prepare(const container::ShaderBinary& binary,
                                                         const container::Kernel& kernel,
                                                         const PrepareOptions& options) {
-  auto program = translate::translate_unlinked(binary, kernel, {.full_waves = options.full_waves});
-  if (!program) return std::unexpected(std::move(program.error()));
   auto shader = std::make_shared<PreparedShader>();
   shader->kernel = kernel;
   shader->full_waves = options.full_waves;
   shader->key = key_of(binary, kernel, options);
+  const translate::TranslateOptions translation{.full_waves = options.full_waves};
+  if (auto functions = program_with_functions(binary, kernel, translation, {})) {
+    shader->program.function = std::move(functions->main);
+    shader->callees = std::move(functions->callees);
+    simplify_unlinked(shader->program.function);
+    return shader;
+  }
+  auto program = translate::translate_unlinked(binary, kernel, translation);
+  if (!program) return std::unexpected(std::move(program.error()));
   for (const translate::CallSlot& slot : program->slots) {
     auto targets = count_targets(*program, slot);
     if (!targets) return std::unexpected(std::move(targets.error()));

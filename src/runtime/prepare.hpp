@@ -16,6 +16,8 @@ namespace lanewise::runtime {
 struct PreparedShader {
   container::Kernel kernel; ///< descriptor, name and workgroup sizes
   translate::Unlinked program;
+  /// Functions that the program's calls lead to; it has no slots then.
+  std::vector<ir::CalleeFunction> callees;
   bool full_waves = false;       ///< every workgroup fills its waves
   std::vector<uint32_t> targets; ///< by slot: addresses that it may lead to in a dispatch
   std::vector<bool> compared;    ///< by slot: the address is compared at run time

@@ -88,14 +88,61 @@ Expected<Origins> read_origins(ByteReader& r) {
   return origins;
 }
 
+void write(ByteWriter& w, const std::vector<ir::InterfaceRegister>& list) {
+  w.list(list, [&](const ir::InterfaceRegister& r) {
+    w.number(r.number);
+    w.number(r.type);
+    w.number(r.per_lane);
+  });
+}
+
+void read(ByteReader& r, std::vector<ir::InterfaceRegister>& list) {
+  r.list(list, [&](ir::InterfaceRegister& x) {
+    r.number(x.number);
+    r.number(x.type);
+    x.per_lane = r.number<uint8_t>() != 0;
+  });
+}
+
+/// Calls lead to callees before `callees`, and pass and return what those say.
+bool calls_fit(const ir::Function& f, std::span<const ir::CalleeFunction> callees,
+               const ir::CalleeFunction* self) {
+  return std::ranges::all_of(f.blocks, [&](const ir::BasicBlock& b) {
+    return std::ranges::all_of(b.instructions, [&](ir::Value v) {
+      const ir::Inst& i = f[v];
+      if (i.op == ir::Op::call)
+        return i.imm < callees.size() && i.operand_count == callees[i.imm].params.size() + 1;
+      if (i.op == ir::Op::call_return) return self && i.operand_count == self->results.size();
+      return true;
+    });
+  });
+}
+
+Expected<std::vector<ir::CalleeFunction>> read_callees(ByteReader& r) {
+  std::vector<ir::CalleeFunction> callees;
+  const auto count = r.number<uint64_t>();
+  for (uint64_t k = 0; r.ok() && k < count; ++k) {
+    auto function = ir::parse(r.text());
+    if (!function) return std::unexpected(std::move(function.error()));
+    ir::CalleeFunction c{std::move(*function), {}, {}};
+    read(r, c.params);
+    read(r, c.results);
+    if (!r.ok()) break;
+    if (auto ok = ir::verify(c.function); !ok) return std::unexpected(std::move(ok.error()));
+    if (!calls_fit(c.function, callees, &c)) return malformed("a call of a function");
+    callees.push_back(std::move(c));
+  }
+  return callees;
+}
+
 /// Numbers that index something must be inside it.
-bool in_range(const Unlinked& p) {
+bool in_range(const Unlinked& p, bool calls_slots) {
   const auto origins = p.origins.all().size();
   const bool slots = std::ranges::all_of(p.slots, [&](const CallSlot& s) {
     const bool targets = std::ranges::all_of(s.target, [&](uint32_t o) { return o != 0 && o < origins; });
     return targets && std::ranges::all_of(s.registers, [&](const auto& r) { return r.origin < origins; });
   });
-  const bool calls = std::ranges::all_of(p.function.blocks, [&](const ir::BasicBlock& b) {
+  const bool calls = !calls_slots || std::ranges::all_of(p.function.blocks, [&](const ir::BasicBlock& b) {
     return std::ranges::all_of(b.instructions, [&](ir::Value v) {
       const ir::Inst& i = p.function[v];
       if (i.op == ir::Op::call) return i.imm < p.slots.size() && i.operand_count == p.interface.size() + 1;
@@ -106,7 +153,7 @@ bool in_range(const Unlinked& p) {
   return slots && calls && p.modes.size() == p.slots.size();
 }
 
-Expected<Unlinked> read(ByteReader& r) {
+Expected<Unlinked> read(ByteReader& r, bool calls_slots = true) {
   auto function = ir::parse(r.text());
   if (!function) return std::unexpected(std::move(function.error()));
   Unlinked p{.function = std::move(*function)};
@@ -131,7 +178,7 @@ Expected<Unlinked> read(ByteReader& r) {
   });
   if (!r.ok()) return malformed("it ends too early");
   if (auto ok = ir::verify(p.function); !ok) return std::unexpected(std::move(ok.error()));
-  if (!in_range(p)) return malformed("a number is out of range");
+  if (!in_range(p, calls_slots)) return malformed("a number is out of range");
   return p;
 }
 
@@ -159,6 +206,12 @@ std::vector<uint8_t> serialize(const PreparedShader& shader) {
   w.number(shader.full_waves);
   w.numbers(shader.targets);
   w.list(shader.compared, [&](bool b) { w.number(b); });
+  w.number(uint64_t{shader.callees.size()});
+  for (const ir::CalleeFunction& c : shader.callees) {
+    w.text(ir::print(c.function));
+    write(w, c.params);
+    write(w, c.results);
+  }
   write(w, shader.program);
   return w.take();
 }
@@ -177,9 +230,15 @@ Expected<std::shared_ptr<const PreparedShader>> deserialize_shader(std::span<con
   std::vector<uint8_t> compared;
   r.numbers(compared);
   for (const uint8_t c : compared) shader->compared.push_back(c != 0);
-  auto program = read(r);
+  auto callees = read_callees(r);
+  if (!callees) return std::unexpected(std::move(callees.error()));
+  shader->callees = std::move(*callees);
+  auto program = read(r, shader->callees.empty());
   if (!program) return std::unexpected(std::move(program.error()));
   shader->program = std::move(*program);
+  if (!shader->callees.empty() &&
+      (!shader->program.slots.empty() || !calls_fit(shader->program.function, shader->callees, nullptr)))
+    return malformed("a call of a function");
   if (!r.at_end() || shader->targets.size() != shader->program.slots.size() ||
       shader->compared.size() != shader->program.slots.size())
     return malformed("lists differ in length");

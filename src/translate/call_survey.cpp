@@ -55,12 +55,12 @@ class Survey {
     }
     std::vector<uint32_t> calls;
     for (const CallSlot& s : graph.slots) {
-      returns = returns && s.function;
+      found_[k].pointers = found_[k].pointers || !s.function;
       if (s.function) calls.push_back(number(*s.function));
     }
     found_[k].instructions = instructions;
     found_[k].calls = std::move(calls);
-    found_[k].returns = returns && k != 0;
+    found_[k].returns = returns && !found_[k].pointers && k != 0;
     found_[k].scratch = scratch;
   }
 

@@ -14,7 +14,8 @@ struct SurveyedFunction {
   std::vector<uint32_t> calls; ///< for each call site, the index of the function called
   /// It returns wherever it ends, and all its calls lead to proven places: it can be called as it is.
   bool returns = false;
-  uint32_t scratch = 0; ///< accesses of private memory, apart from what its callees do
+  bool pointers = false; ///< it has calls that wait for a dispatch
+  uint32_t scratch = 0;  ///< accesses of private memory, apart from what its callees do
 };
 
 /// Functions in the order in which they were found; 0 is the kernel. Empty if the kernel has no calls. Calls

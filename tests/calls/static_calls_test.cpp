@@ -3,6 +3,9 @@
 #include "runtime/check.hpp"
 #include "runtime/compile.hpp"
 #include "runtime/execute.hpp"
+#include "runtime/linked.hpp"
+#include "runtime/prepare.hpp"
+#include "runtime/serialize.hpp"
 #include "static_programs.hpp"
 #include "translate/translate.hpp"
 
@@ -77,6 +80,45 @@ TEST_P(StaticCalls, FunctionsInEverySeating) {
       for (const auto& step : report->steps)
         EXPECT_TRUE(step.text.empty()) << p.name << ", " << step.name << ": " << step.text;
     });
+}
+
+/// A function that is worth it stays one from the preparation on, through the disk, to the module.
+TEST_P(StaticCalls, PreparedShadersHaveFunctions) {
+  std::string source = "begin\n";
+  for (unsigned k = 0; k < 8; ++k) source += "s_call_b64 s[30:31], f%\n";
+  source += "finish\nf%:\n";
+  for (unsigned k = 0; k < 70; ++k) source += "plus 1\nv_xor_b32 v1, 0x55, v1\n";
+  source += "s_setpc_b64 s[30:31]";
+  const auto assembled = assemble(GetParam(), std::array{source});
+  if (!assembled) GTEST_SKIP() << assembled.error().to_string();
+  const auto binary = kernel_of(assembled->front(), GetParam());
+  auto expected = launch_of(binary), launch = launch_of(binary);
+  ASSERT_TRUE(runtime::run_on_emulator(expected));
+
+  const auto shader = runtime::prepare(binary, binary.kernels[0]);
+  ASSERT_TRUE(shader) << shader.error().to_string();
+  ASSERT_EQ((*shader)->callees.size(), 1u);
+  const auto kept = runtime::deserialize_shader(runtime::serialize(**shader));
+  ASSERT_TRUE(kept) << kept.error().to_string();
+  const auto function = runtime::link_function(**kept, {});
+  ASSERT_TRUE(function) << function.error().to_string();
+  const auto ran = runtime::run_on_interpreter(launch, *function, {});
+  ASSERT_TRUE(ran) << ran.error().to_string();
+  EXPECT_EQ(words(launch.buffers[0]), words(expected.buffers[0]));
+
+  runtime::CompileOptions options;
+  options.block = {64, 1, 1};
+  options.validate = true;
+  options.host.subgroup_size = 8;
+  options.host.subgroup_operations = true;
+  const auto fresh = runtime::link(**shader, {}, options), loaded = runtime::link(**kept, {}, options);
+  ASSERT_TRUE(fresh && loaded);
+  EXPECT_EQ(fresh->module.functions, 1u);
+  EXPECT_EQ(fresh->module.words, loaded->module.words);
+  options.calls = runtime::Calls::inlined;
+  const auto inlined = runtime::compile(binary, binary.kernels[0], options);
+  ASSERT_TRUE(inlined);
+  EXPECT_LT(2 * fresh->module.words.size(), inlined->module.words.size());
 }
 
 TEST_P(StaticCalls, Refusals) {
