@@ -2,6 +2,7 @@
 #pragma once
 
 #include "container/shader_binary.hpp"
+#include "ir/program.hpp"
 #include "runtime/guest_memory.hpp"
 #include "runtime/provenance.hpp"
 #include "translate/unlinked.hpp"

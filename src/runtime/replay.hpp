@@ -13,7 +13,7 @@ struct ReplayedProgram {
   std::shared_ptr<const PreparedShader> shader;
   Targets targets;
   CalleeSets sets;
-  ir::Function linked;
+  ir::Function linked = ir::Function();
 };
 /// Errors as prepare(), resolve() and link_function(). Of a registration whose shader has slots only `shader`
 /// is made: what it calls is not known.
