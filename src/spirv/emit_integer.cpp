@@ -115,7 +115,28 @@ void write_pack64(Emitter& e, Value v) {
 
 Expr hi32(Code&, std::span<const Expr> x, Type) { return resize(x[0] >> 32, Type::i32); }
 
-void write_lo32(Emitter& e, Value v) { e.make(v, spv::Op::OpUConvert, {e.operand_id(v, 0)}); }
+/// A rotation has one operand.
+void write_funnel(Emitter& e, Value v, const Patterns::Funnel& funnel) {
+  const unsigned from = funnel.from;
+  const bool rotates = funnel.low == funnel.high;
+  constexpr uint64_t of_its_own = uint64_t{1} << 48; // no type of an lo32
+  const Helpers::Key key{static_cast<uint8_t>(Helper::integer), of_its_own | uint64_t{rotates} << 24 |
+                                                                    uint64_t{from} << 16 |
+                                                                    index_of(Op::lo32) << 8};
+  constexpr std::array types{Type::i32, Type::i32};
+  const Id function =
+      e.helpers.get(key, rotates ? "rotate" : "funnel", e.types[Type::i32],
+                    std::span(types).first(rotates ? 1 : 2), [from, rotates](Code&, std::span<const Expr> x) {
+                      return x[0] >> from | x[rotates ? 0 : 1] << (32 - from);
+                    });
+  if (rotates) return e.make_call(v, function, {e.id(funnel.low)});
+  e.make_call(v, function, {e.id(funnel.low), e.id(funnel.high)});
+}
+
+void write_lo32(Emitter& e, Value v) {
+  if (const auto funnel = e.patterns.funnel(v); funnel.from != 0) return write_funnel(e, v, funnel);
+  e.make(v, spv::Op::OpUConvert, {e.operand_id(v, 0)});
+}
 
 /// The high half of a product, from 32-bit parts where the type has no wider one.
 Expr wide_product(Code& c, Expr a, Expr b) {

@@ -23,11 +23,18 @@ Patterns::Patterns(const ir::Function& f)
     for (const Value v : f.blocks[b].instructions) home_[v.index] = b;
   const auto absorb = [&](Value user, Value v) { absorbing[v.index] += together(user, v); };
   for (const auto& block : f.blocks)
-    for (const Value v : block.instructions) {
+    for (const Value v : block.instructions)
       for (const Value o : f.operands(v)) ++uses[o.index];
+  for (const auto& block : f.blocks)
+    for (const Value v : block.instructions) {
       if (const auto k = negated_operand(v)) absorb(v, f.operand(v, *k));
       if (loaded_pair(v))
         for (const Value half : f.operands(v)) absorb(v, half);
+      if (funnel(v).from != 0) {
+        const Value shift = f.operand(v, 0);
+        absorb(v, shift);
+        if (uses[shift.index] == 1) absorb(shift, f.operand(shift, 0));
+      }
       if (is_memory(f, v) && address_in_halves(v)) absorb(v, f.operand(v, 0));
     }
   for (uint32_t v = 1; v < f.value_count(); ++v) absorbed_[v] = uses[v] != 0 && uses[v] == absorbing[v];
@@ -51,6 +58,16 @@ Value Patterns::loaded_pair(Value pack64) const {
   const Value tuple = f_.operand(lo, 0);
   const bool pair = f_[tuple].components == 2 && f_[tuple].type == Type::i32;
   return pair && tuple == f_.operand(hi, 0) && together(pack64, lo) && together(pack64, hi) ? tuple : Value{};
+}
+
+Patterns::Funnel Patterns::funnel(Value lo32) const {
+  if (f_[lo32].op != Op::lo32) return {};
+  const Value shift = f_.operand(lo32, 0);
+  if (f_[shift].op != Op::lshr || !f_.is_constant(f_.operand(shift, 1)) || !together(lo32, shift)) return {};
+  const Value pack = f_.operand(shift, 0);
+  const uint64_t from = f_[f_.operand(shift, 1)].imm & 63;
+  if (f_[pack].op != Op::pack64 || from == 0 || from > 31 || !together(shift, pack)) return {};
+  return {f_.operand(pack, 0), f_.operand(pack, 1), static_cast<unsigned>(from)};
 }
 
 bool Patterns::address_in_halves(Value memory_operation) const {

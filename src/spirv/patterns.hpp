@@ -1,7 +1,8 @@
-// Pairs of IR operations that are one SPIR-V instruction:
+// IR operations that together are one SPIR-V instruction or helper call:
 //
 //   fadd(a, fneg(b))                         OpFSub a b
 //   pack64(extract.0(t), extract.1(t))       OpBitcast ulong t          t: two dwords that were loaded
+//   lo32(lshr(pack64(lo, hi), c))            a call, of 32-bit shifts: v_alignbit_b32, rotations
 //   together load/store/atomic at pack64(lo, hi)      the helper takes the halves
 //
 // An operation whose every user takes it in like that is not written at all.
@@ -25,6 +26,12 @@ class Patterns {
   [[nodiscard]] std::optional<unsigned> negated_operand(ir::Value fadd) const;
   /// The two dwords that a pack64 is all of, or the null value.
   [[nodiscard]] ir::Value loaded_pair(ir::Value pack64) const;
+  /// 32 bits out of two dwords, from a bit in 1..31 on; bit 0 if the value is none of that.
+  struct Funnel {
+    ir::Value low, high;
+    unsigned from = 0;
+  };
+  [[nodiscard]] Funnel funnel(ir::Value lo32) const;
   /// The address of a memory operation goes into its helper as two halves.
   [[nodiscard]] bool address_in_halves(ir::Value memory_operation) const;
 
