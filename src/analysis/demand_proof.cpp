@@ -1,11 +1,12 @@
 #include "analysis/demand_proof.hpp"
 
+#include "analysis/proof_world.hpp"
+
 #include <chrono>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <unordered_map>
-#include <z3++.h>
 
 namespace lanewise::analysis {
 
@@ -15,237 +16,6 @@ using ir::OpKind;
 using ir::Value;
 
 namespace {
-
-/// The function's values as Z3 expressions for one symbolic lane, at one moment. Values that a loop makes
-/// anew in another iteration get other unknowns: a World is one choice of iteration.
-class World {
- public:
-  World(z3::context& context, const ir::Function& function, const MaskAlgebra& masks, std::string suffix)
-      : z3_(context), f_(function), masks_(masks), suffix_(std::move(suffix)),
-        lane_(context.bv_const("lane", 64)) {}
-
-  /// Values of `loop` differ from those of `base`, all others are the same.
-  void derive_from(World& base, uint32_t loop) {
-    base_ = &base;
-    loop_ = loop;
-  }
-  /// Says what a value is in this world (a loop phi seen from its incoming edge).
-  void define(Value v, const z3::expr& e) { known_.insert_or_assign(v.index, e); }
-
-  z3::expr bits(Value v) {
-    if (f_.is_constant(v))
-      return z3_.bv_val(static_cast<uint64_t>(f_[v].imm), std::max(1u, ir::bit_width(f_[v].type)));
-    const z3::expr e = of(v);
-    return e.is_bool() ? z3::ite(e, z3_.bv_val(1, 1), z3_.bv_val(0, 1)) : e;
-  }
-  z3::expr mask(Value v) {
-    if (f_.is_constant(v)) return z3_.bool_val(f_[v].imm != 0);
-    return of(v);
-  }
-  z3::expr formula(Formula f);
-  /// Edge by which `block` was entered.
-  z3::expr way(uint32_t block) {
-    if (base_ && !in_loop(block)) return base_->way(block);
-    return z3_.int_const(("way" + std::to_string(block) + suffix_).c_str());
-  }
-  [[nodiscard]] const z3::expr& lane() const { return lane_; }
-
- private:
-  [[nodiscard]] bool in_loop(uint32_t block) const {
-    return block != cfg::none && masks_.loops().contains(loop_, block);
-  }
-  z3::expr of(Value v) {
-    if (auto it = known_.find(v.index); it != known_.end()) return it->second;
-    if (base_ && !in_loop(masks_.block_of(v))) return base_->of(v);
-    // Operands first, without recursion: programs nest deeper than a stack.
-    std::vector<Value> work{v};
-    while (!work.empty()) {
-      const Value x = work.back();
-      if (known_.contains(x.index) || (base_ && !in_loop(masks_.block_of(x)))) {
-        work.pop_back();
-        continue;
-      }
-      bool ready = true;
-      if (is_modelled(x)) {
-        for (Value o : f_.operands(x)) {
-          if (f_.is_constant(o) || known_.contains(o.index) || (base_ && !in_loop(masks_.block_of(o))))
-            continue;
-          work.push_back(o);
-          ready = false;
-        }
-      }
-      if (!ready) continue;
-      known_.emplace(x.index, model(x));
-      work.pop_back();
-    }
-    return known_.at(v.index);
-  }
-  [[nodiscard]] bool is_modelled(Value v) const {
-    switch (f_[v].op) {
-    case Op::and_:
-    case Op::or_:
-    case Op::xor_:
-    case Op::not_:
-    case Op::select:
-    case Op::eq:
-    case Op::ne:
-    case Op::ult:
-    case Op::ule:
-    case Op::slt:
-    case Op::sle:
-    case Op::add:
-    case Op::sub:
-    case Op::shl:
-    case Op::lshr:
-    case Op::zext:
-    case Op::trunc:
-    case Op::lane_bit:
-    case Op::lane_id: return f_[v].components == 1;
-    case Op::phi: return f_[v].type == ir::Type::u1 && !masks_.is_loop_header(Block{masks_.block_of(v)});
-    default: return false;
-    }
-  }
-  z3::expr unknown(Value v) {
-    const std::string name = "v" + std::to_string(v.index) + suffix_;
-    if (f_[v].type == ir::Type::u1) return z3_.bool_const(name.c_str());
-    return z3_.bv_const(name.c_str(), std::max(1u, ir::bit_width(f_[v].type)));
-  }
-  z3::expr model(Value v);
-  z3::expr model_mask(Value v);
-  z3::expr model_bits(Value v);
-  z3::expr outcome(Value v);
-
-  z3::context& z3_;
-  const ir::Function& f_;
-  const MaskAlgebra& masks_;
-  std::string suffix_;
-  z3::expr lane_;
-  World* base_ = nullptr;
-  uint32_t loop_ = 0;
-  std::unordered_map<uint32_t, z3::expr> known_;
-};
-
-z3::expr World::model(Value v) {
-  if (!is_modelled(v)) {
-    if (f_[v].op == Op::fcmp) return outcome(v);
-    return unknown(v);
-  }
-  return f_[v].type == ir::Type::u1 ? model_mask(v) : model_bits(v);
-}
-
-/// fcmp: an unknown outcome of the pair, shared by all compares of it.
-z3::expr World::outcome(Value v) {
-  const Value a = f_.operand(v, 0), b = f_.operand(v, 1);
-  const z3::sort sa = bits(a).get_sort();
-  const auto function =
-      z3_.function(("fcmp" + std::to_string(f_[v].imm & 0xff) + "_" + std::to_string(sa.bv_size())).c_str(),
-                   sa, sa, z3_.bv_sort(2));
-  const z3::expr o = function(bits(a), bits(b));
-  z3::expr result = z3_.bool_val(false);
-  for (unsigned k = 0; k < 4; ++k)
-    if (ir::fcmp_predicate(f_[v].imm) >> k & 1) result = result || o == z3_.bv_val(k, 2);
-  return result;
-}
-
-z3::expr World::model_mask(Value v) {
-  const auto m = [&](unsigned i) { return mask(f_.operand(v, i)); };
-  const auto b = [&](unsigned i) { return bits(f_.operand(v, i)); };
-  switch (f_[v].op) {
-  case Op::and_: return m(0) && m(1);
-  case Op::or_: return m(0) || m(1);
-  case Op::xor_: return m(0) != m(1);
-  case Op::not_: return !m(0);
-  case Op::select: return z3::ite(m(0), m(1), m(2));
-  case Op::eq: return b(0) == b(1);
-  case Op::ne: return b(0) != b(1);
-  case Op::ult: return z3::ult(b(0), b(1));
-  case Op::ule: return z3::ule(b(0), b(1));
-  case Op::slt: return z3::slt(b(0), b(1));
-  case Op::sle: return z3::sle(b(0), b(1));
-  case Op::trunc: return b(0).extract(0, 0) == z3_.bv_val(1, 1);
-  case Op::lane_bit: {
-    const z3::expr w = b(0);
-    const z3::expr at = lane_.extract(w.get_sort().bv_size() - 1, 0);
-    return z3::lshr(w, at).extract(0, 0) == z3_.bv_val(1, 1);
-  }
-  case Op::phi: {
-    const uint32_t block = masks_.block_of(v);
-    const auto n = static_cast<unsigned>(f_.operands(v).size());
-    z3::expr result = m(n - 1);
-    for (unsigned e = n - 1; e-- > 0;) result = z3::ite(way(block) == static_cast<int>(e), m(e), result);
-    return result;
-  }
-  default: return unknown(v);
-  }
-}
-
-z3::expr World::model_bits(Value v) {
-  const auto b = [&](unsigned i) { return bits(f_.operand(v, i)); };
-  const unsigned width = ir::bit_width(f_[v].type);
-  const auto count = [&] { return b(1) & z3_.bv_val(width - 1, width); };
-  switch (f_[v].op) {
-  case Op::and_: return b(0) & b(1);
-  case Op::or_: return b(0) | b(1);
-  case Op::xor_: return b(0) ^ b(1);
-  case Op::not_: return ~b(0);
-  case Op::add: return b(0) + b(1);
-  case Op::sub: return b(0) - b(1);
-  case Op::shl: return z3::shl(b(0), count());
-  case Op::lshr: return z3::lshr(b(0), count());
-  case Op::zext: return z3::zext(b(0), width - b(0).get_sort().bv_size());
-  case Op::trunc: return b(0).extract(width - 1, 0);
-  case Op::select: return z3::ite(mask(f_.operand(v, 0)), b(1), b(2));
-  case Op::lane_id: return lane_.extract(31, 0);
-  default: return unknown(v);
-  }
-}
-
-/// A claim of the analysis in this world: its decision diagram with every atom read from the model.
-z3::expr World::formula(Formula f) {
-  std::unordered_map<uint32_t, z3::expr> done;
-  const FormulaPool& pool = masks_.pool();
-  std::vector<Formula> work{f};
-  const auto value = [&](Formula x) {
-    if (FormulaPool::is_constant(x)) return z3_.bool_val(x == kTrue);
-    return done.at(x.bits);
-  };
-  while (!work.empty()) {
-    const Formula x = work.back();
-    if (FormulaPool::is_constant(x) || done.contains(x.bits)) {
-      work.pop_back();
-      continue;
-    }
-    const Formula h = pool.high(x), l = pool.low(x);
-    bool ready = true;
-    for (Formula y : {h, l})
-      if (!FormulaPool::is_constant(y) && !done.contains(y.bits)) work.push_back(y), ready = false;
-    if (!ready) continue;
-    const MaskAlgebra::Atom& meaning = masks_.atom(pool.top(x));
-    z3::expr atom = z3_.bool_val(false);
-    using Kind = MaskAlgebra::Atom::Kind;
-    switch (meaning.kind) {
-    case Kind::lane_bit: atom = lane_.extract(meaning.what, meaning.what) == z3_.bv_val(1, 1); break;
-    case Kind::mask: atom = mask(Value{meaning.what}); break;
-    case Kind::way: atom = way(meaning.what) == static_cast<int>(meaning.imm); break;
-    case Kind::equal: atom = bits(Value{meaning.what}) == bits(Value{meaning.other}); break;
-    case Kind::unsigned_less: atom = z3::ult(bits(Value{meaning.what}), bits(Value{meaning.other})); break;
-    case Kind::signed_less: atom = z3::slt(bits(Value{meaning.what}), bits(Value{meaning.other})); break;
-    case Kind::float_low:
-    case Kind::float_high: {
-      const z3::expr a = bits(Value{meaning.what}), b = bits(Value{meaning.other});
-      const auto function = z3_.function(
-          ("fcmp" + std::to_string(meaning.imm) + "_" + std::to_string(a.get_sort().bv_size())).c_str(),
-          a.get_sort(), a.get_sort(), z3_.bv_sort(2));
-      const unsigned bit = meaning.kind == Kind::float_high ? 1 : 0;
-      atom = function(a, b).extract(bit, bit) == z3_.bv_val(1, 1);
-      break;
-    }
-    }
-    done.emplace(x.bits, z3::ite(atom, value(h), value(l)));
-    work.pop_back();
-  }
-  return value(f);
-}
 
 class Prover {
  public:
@@ -339,8 +109,8 @@ class Prover {
   World& other_iteration(uint32_t loop) {
     auto it = iterations_.find(loop);
     if (it == iterations_.end()) {
-      it = iterations_.emplace(loop, std::make_unique<World>(z3_, f_, masks_, "'" + std::to_string(loop)))
-               .first;
+      it =
+          iterations_.emplace(loop, std::make_unique<World>(z3_, f_, masks_, fmt::format("'{}", loop))).first;
       it->second->derive_from(now_, loop);
       assume_facts(*it->second, loop);
     }
@@ -371,7 +141,7 @@ class Prover {
 World& Prover::after_edge(World& from, Block header, unsigned e) {
   auto& slot = edges_[{&from, header.index, e}];
   if (!slot) {
-    slot = std::make_unique<World>(z3_, f_, masks_, "#" + std::to_string(edges_.size()));
+    slot = std::make_unique<World>(z3_, f_, masks_, fmt::format("#{}", edges_.size()));
     const uint32_t loop = masks_.loops().innermost[header.index];
     slot->derive_from(from, loop);
     for (Value p : f_[header].instructions) {

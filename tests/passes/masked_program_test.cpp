@@ -63,7 +63,7 @@ void check_diverge(const ir::Function& f, const std::vector<uint8_t>& expected, 
 
 void check_program(uint64_t seed, Counts& counts) {
   const unsigned mischief = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 3 : 15;
-  ir::Function f = tests::MaskedProgram(seed, mischief).make(6 + seed % 12);
+  ir::Function f = tests::MaskedProgram(seed, mischief).make(static_cast<unsigned>(6 + seed % 12));
   uniformity(f);
   const auto verified = ir::verify(f);
   ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << ir::print(f);
