@@ -148,7 +148,9 @@ Expected<bool> prove_one(const CheckCommand& command, const container::ShaderBin
   return passed;
 }
 
-Expected<bool> prove(const CheckCommand& command) {
+/// Whether `check_one(command, binary, kernel)` holds for every kernel asked for.
+template <class F>
+Expected<bool> on_kernels(const CheckCommand& command, F check_one) {
   auto binary = load_input(command.launch.input);
   if (!binary) return std::unexpected(binary.error());
   std::vector<std::string> names;
@@ -157,7 +159,7 @@ Expected<bool> prove(const CheckCommand& command) {
   if (!kernels) return std::unexpected(kernels.error());
   bool passed = true;
   for (const container::Kernel* kernel : *kernels) {
-    const auto ok = prove_one(command, *binary, *kernel);
+    const Expected<bool> ok = check_one(command, *binary, *kernel);
     if (!ok) return std::unexpected(ok.error());
     passed &= *ok;
   }
@@ -191,32 +193,20 @@ Expected<runtime::Launch> varied_launch(const CheckCommand& command, const Launc
   return launch;
 }
 
-Expected<bool> try_all(const CheckCommand& command) {
-  auto binary = load_input(command.launch.input);
-  if (!binary) return std::unexpected(binary.error());
-  std::vector<std::string> names;
-  if (!command.launch.kernel.empty()) names.push_back(command.launch.kernel);
-  auto kernels = pick_kernels(*binary, names);
-  if (!kernels) return std::unexpected(kernels.error());
+Expected<bool> try_one(const CheckCommand& command, const container::ShaderBinary& binary,
+                       const container::Kernel& kernel) {
   constexpr unsigned most = 200; // selects of a kernel
-  bool passed = true;
-  for (const container::Kernel* kernel : *kernels) {
-    LaunchOptions options = command.launch;
-    options.kernel = kernel->name;
-    const auto make = [&](unsigned i) { return varied_launch(command, options, *binary, i); };
-    const auto t = try_selects(*binary, *kernel, make, command.try_selects, most);
-    if (!t) {
-      report(t.error());
-      continue;
-    }
-    passed &= t->wrong == 0;
-    std::cout << nlohmann::ordered_json{{"kernel", kernel->name}, {"selects", t->selects},
-                                        {"tried", t->tried},      {"droppable", t->droppable},
-                                        {"dropped", t->dropped},  {"wrong", t->wrong}}
-                     .dump()
-              << '\n';
-  }
-  return passed;
+  LaunchOptions options = command.launch;
+  options.kernel = kernel.name;
+  const auto make = [&](unsigned i) { return varied_launch(command, options, binary, i); };
+  const auto t = try_selects(binary, kernel, make, command.try_selects, most);
+  if (!t) return std::unexpected(t.error());
+  std::cout << nlohmann::ordered_json{{"kernel", kernel.name}, {"selects", t->selects},
+                                      {"tried", t->tried},     {"droppable", t->droppable},
+                                      {"dropped", t->dropped}, {"wrong", t->wrong}}
+                   .dump()
+            << '\n';
+  return t->wrong == 0;
 }
 
 } // namespace
@@ -246,8 +236,8 @@ void add_check(Command& root, int& status) {
   command.flag("-q,--quiet", options->quiet, "print only what differs");
   command.flag("--json", options->json, "print one JSON object for each kernel");
   command.run(status, [options] {
-    auto passed = options->prove         ? prove(*options)
-                  : options->try_selects ? try_all(*options)
+    auto passed = options->prove         ? on_kernels(*options, prove_one)
+                  : options->try_selects ? on_kernels(*options, try_one)
                                          : check(*options);
     return !passed ? report(passed.error()) : *passed ? exit_done : exit_check_failed;
   });

@@ -28,10 +28,6 @@ void need_narrow_storage(Emitter& e, unsigned bytes) {
   if (bytes == 2) e.module.capability(spv::Capability::StorageBuffer16BitAccess);
 }
 
-uint32_t memory_operands(const AccessSite& s) {
-  const auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
-  return s.access.coherent ? aligned | static_cast<uint32_t>(spv::MemoryAccessMask::Volatile) : aligned;
-}
 uint32_t alignment(const AccessSite& s) { return std::max(s.access.align, s.access.bytes); }
 
 Id load_global(const AccessSite& s) {

@@ -177,6 +177,11 @@ Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address) {
               {e.lds(), inside});
 }
 
+uint32_t memory_operands(const AccessSite& s) {
+  const auto aligned = static_cast<uint32_t>(spv::MemoryAccessMask::Aligned);
+  return s.access.coherent ? aligned | static_cast<uint32_t>(spv::MemoryAccessMask::Volatile) : aligned;
+}
+
 Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee) {
   const Id pointer = e.module.type_pointer(spv::StorageClass::PhysicalStorageBuffer, pointee);
   return c.op(spv::Op::OpConvertUToPtr, pointer, {address.id});

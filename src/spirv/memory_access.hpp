@@ -36,6 +36,8 @@ void write_access_call(Emitter& e, ir::Value v, Helper kind, bool ask_active, Ac
 void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word);
 /// The bits of `mask` in a word of LDS or scratch become those of `bits`, which has no others.
 void replace_bits(const AccessSite& s, Expr index, Expr bits, Expr mask);
+/// Memory operands of an access of global memory, which the alignment follows.
+[[nodiscard]] uint32_t memory_operands(const AccessSite& s);
 /// A pointer into global memory.
 [[nodiscard]] Id global_pointer(Emitter& e, Code& c, Expr address, Id pointee);
 

@@ -67,6 +67,7 @@ Patterns::Funnel Patterns::funnel(Value lo32) const {
   const Value pack = f_.operand(shift, 0);
   const uint64_t from = f_[f_.operand(shift, 1)].imm & 63;
   if (f_[pack].op != Op::pack64 || from == 0 || from > 31 || !together(shift, pack)) return {};
+  if (loaded_pair(pack)) return {};
   return {f_.operand(pack, 0), f_.operand(pack, 1), static_cast<unsigned>(from)};
 }
 

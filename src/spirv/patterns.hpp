@@ -26,7 +26,8 @@ class Patterns {
   [[nodiscard]] std::optional<unsigned> negated_operand(ir::Value fadd) const;
   /// The two dwords that a pack64 is all of, or the null value.
   [[nodiscard]] ir::Value loaded_pair(ir::Value pack64) const;
-  /// 32 bits out of two dwords, from a bit in 1..31 on; bit 0 if the value is none of that.
+  /// 32 bits out of two dwords, from a bit in 1..31 on; bit 0 if the value is none of that. Not of a loaded
+  /// pair, whose dwords may be absorbed themselves.
   struct Funnel {
     ir::Value low, high;
     unsigned from = 0;

@@ -32,14 +32,13 @@ void store_bytes(const AccessSite& s, std::span<const Expr> data, unsigned bytes
     for (unsigned k = 0; k < each; ++k) {
       const Id pointer = global_pointer(s.e, c, k == 0 ? x[0] : x[0] + k, c.types[Type::i8]);
       const Expr byte = resize(k == 0 ? x[1] : x[1] >> (8 * k), Type::i8);
-      c.effect(spv::Op::OpStore,
-               {pointer, byte.id, static_cast<uint32_t>(spv::MemoryAccessMask::Aligned), 1});
+      c.effect(spv::Op::OpStore, {pointer, byte.id, memory_operands(s), 1});
     }
     return Expr{};
   };
-  const Id function =
-      s.e.helpers.get({static_cast<uint8_t>(Helper::memory), of_its_own | each}, "store_bytes",
-                      s.c.types[Type::none], std::array{Type::i64, Type::i32}, body);
+  const Id function = s.e.helpers.get(
+      {static_cast<uint8_t>(Helper::memory), of_its_own | uint64_t{s.access.coherent} << 8 | each},
+      "store_bytes", s.c.types[Type::none], std::array{Type::i64, Type::i32}, body);
   for (unsigned k = 0; k < data.size(); ++k)
     (void)call(s.c, function, Type::none, {k == 0 ? s.address : s.address + 4 * k, data[k]});
 }

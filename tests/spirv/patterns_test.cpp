@@ -19,10 +19,13 @@ TEST(Patterns, PartsOfTwoDwordsFromEveryBitOn) {
     unsigned from;
     bool rotates; ///< both dwords are x
     bool in_full; ///< the 64 bits behind the shift are read too
+    bool loaded;  ///< both dwords come from one load, and nothing else reads them
   };
   std::vector<Part> parts;
   for (unsigned from = 0; from < 64; from += from < 33 ? 1 : 10)
-    for (const bool rotates : {false, true}) parts.push_back({from, rotates, from % 5 == 3});
+    for (const bool rotates : {false, true})
+      for (const bool loaded : {false, true})
+        if (!rotates || !loaded) parts.push_back({from, rotates, from % 5 == 3, loaded});
 
   ir::Function f(32);
   Builder b(f, f.add_block());
@@ -35,7 +38,11 @@ TEST(Patterns, PartsOfTwoDwordsFromEveryBitOn) {
   const Value x = word(0), y = word(1);
   const auto row = static_cast<uint32_t>(4 * parts.size());
   for (uint32_t k = 0; k < parts.size(); ++k) {
-    const Value both = b.pack64(x, parts[k].rotates ? x : y);
+    Value both = b.pack64(x, parts[k].rotates ? x : y);
+    if (parts[k].loaded) {
+      const Value pair = b.load(Type::i32, at(ir::Input::kernarg_ptr, b.mul(item, b.i32(8))), yes, {}, 2);
+      both = b.pack64(b.extract(pair, 0), b.extract(pair, 1));
+    }
     const Value shifted = b.lshr(both, b.i64(parts[k].from));
     Value result = b.lo32(shifted);
     if (parts[k].in_full) result = b.xor_(result, b.popcount(shifted));
