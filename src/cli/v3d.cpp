@@ -214,7 +214,7 @@ struct Totals {
     print(unspilled);
     fmt::print("4 threads: {} -> {}; fewer threads than Mesa: {}; spill only here: {}\n", four_mesa, four,
                fewer, newly_spilling);
-    fmt::print("time from text to words: {:.0f} ms in all, {:.1f} ms the worst\n", time, worst);
+    fmt::print("processor time from text to words: {:.0f} ms in all, {:.1f} ms the worst\n", time, worst);
   }
 };
 
