@@ -107,7 +107,9 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   const auto access = [&](unsigned active) {
     const Formula f = masks_.formula_of(operands[active]);
     for (unsigned i = 0; i < operands.size(); ++i) {
-      if (i == 0 && masks_.breaks(BrokenRule::access_forgets_address)) continue;
+      if (i == 0 && masks_.breaks(BrokenRule::access_forgets_address) &&
+          ir::MemoryAccess::unpack(inst.imm).space == ir::Space::lds)
+        continue;
       each(i, i == active && !masks_.breaks(BrokenRule::active_only_where_active) ? kTrue : f);
     }
   };
@@ -197,7 +199,8 @@ void LaneDemand::visit(Value user, Block block) {
 
 void LaneDemand::visit_phi(Value phi, Block block) {
   const auto& predecessors = function_[block].predecessors;
-  for (unsigned e = 0; e < predecessors.size(); ++e)
+  const auto edges = predecessors.size() - masks_.breaks(BrokenRule::phi_forgets_an_edge);
+  for (unsigned e = 0; e < edges; ++e)
     want(function_.operand(phi, e), masks_.across_edge(demand_[phi.index], block, e), predecessors[e]);
 }
 

@@ -34,6 +34,7 @@ const Mutation kMutations[] = {
     {"loop_phi_unchecked", BrokenRule::loop_phi_unchecked},
     {"wrong_way_into_a_join", BrokenRule::wrong_way_into_a_join},
     {"taken_branch_empty", BrokenRule::taken_branch_empty},
+    {"phi_forgets_an_edge", BrokenRule::phi_forgets_an_edge},
 };
 
 class BrokenDemand : public testing::TestWithParam<Mutation> {};
