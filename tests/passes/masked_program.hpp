@@ -15,7 +15,9 @@ inline constexpr uint32_t kItemsOfWave = 32, kSlots = 64, kOutputBytes = kSlots 
 
 class MaskedProgram {
  public:
-  explicit MaskedProgram(uint64_t seed, unsigned mischief) : random_(seed), mischief_(mischief), b_(f_) {
+  /// `output`: address of kOutputBytes that the program writes.
+  explicit MaskedProgram(uint64_t seed, unsigned mischief, uint64_t output = kOutput)
+      : random_(seed), mischief_(mischief), output_(output), b_(f_) {
     f_.name = "masked";
     f_.lds_bytes = 256;
     b_.block = f_.add_block();
@@ -24,7 +26,7 @@ class MaskedProgram {
   ir::Function make(unsigned statements) {
     entry_exec_ = exec_ = b_.input(ir::Input::initial_exec);
     lane_ = b_.input(ir::Input::local_id_x);
-    address_ = b_.add(b_.zext(b_.shl(lane_, b_.i32(2)), ir::Type::i64), b_.i64(kOutput));
+    address_ = b_.add(b_.zext(b_.shl(lane_, b_.i32(2)), ir::Type::i64), b_.i64(output_));
     for (unsigned i = 0; i < kVectors; ++i)
       vector_.push_back(b_.add(b_.mul(lane_, b_.i32(2 * i + 1)), b_.i32(i)));
     for (unsigned i = 0; i < kScalars; ++i) scalar_.push_back(b_.i32(3 * i + 1));
@@ -182,10 +184,17 @@ class MaskedProgram {
 
   std::mt19937_64 random_;
   unsigned mischief_; ///< percent
+  uint64_t output_;
   ir::Function f_{32};
   ir::Builder b_;
   Value entry_exec_, exec_, lane_, address_;
   std::vector<Value> vector_, scalar_;
 };
+
+/// The usual program of a seed.
+inline ir::Function masked_program(uint64_t seed, uint64_t output = kOutput) {
+  const unsigned mischief = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 3 : 15;
+  return MaskedProgram(seed, mischief, output).make(static_cast<unsigned>(6 + seed % 12));
+}
 
 } // namespace lanewise::tests

@@ -1,6 +1,7 @@
-// Random guest-like programs leave the same memory with all passes, without one of them, and when lanes take
-// branches of their own.
+// Random guest-like programs leave the same memory with all passes, none, all but one and each alone, and
+// when lanes take branches of their own.
 #include "masked_program.hpp"
+#include "pass_variants.hpp"
 
 #include "ir/interpreter.hpp"
 #include "ir/printer.hpp"
@@ -11,8 +12,6 @@
 #include "spirv/wave_lowering.hpp"
 
 #include <gtest/gtest.h>
-
-#include <cstdlib>
 
 namespace lanewise::passes {
 namespace {
@@ -29,7 +28,7 @@ Expected<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned host
 }
 
 struct Counts {
-  unsigned dropped = 0, regions = 0, loops = 0;
+  unsigned variants = 0, dropped = 0, regions = 0, loops = 0;
 };
 
 void check_diverge(const ir::Function& f, const std::vector<uint8_t>& expected, uint64_t seed,
@@ -62,38 +61,36 @@ void check_diverge(const ir::Function& f, const std::vector<uint8_t>& expected, 
 }
 
 void check_program(uint64_t seed, Counts& counts) {
-  const unsigned mischief = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 3 : 15;
-  ir::Function f = tests::MaskedProgram(seed, mischief).make(static_cast<unsigned>(6 + seed % 12));
+  ir::Function f = tests::masked_program(seed);
   uniformity(f);
   const auto verified = ir::verify(f);
   ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << ir::print(f);
   const auto expected = memory_after(f);
   ASSERT_TRUE(expected) << "seed " << seed << ": " << expected.error().to_string();
-  for (const char* without : {"", "exec_select", "mask_phis", "simplify"}) {
+  for (const tests::PassVariant& variant : tests::pass_variants()) {
     ir::Function g = f;
-    PipelineOptions options;
-    if (*without) options.without = {without};
-    const auto report = run(g, options);
+    const auto report = run(g, {.without = variant.without});
     ASSERT_TRUE(report) << report.error().to_string();
     counts.dropped += report->exec_select.dropped;
+    ++counts.variants;
     const auto got = memory_after(g);
-    ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().to_string();
-    ASSERT_TRUE(*got == *expected) << "seed " << seed << " without '" << without << "'\n"
+    ASSERT_TRUE(got) << "seed " << seed << ", " << variant.name << ": " << got.error().to_string();
+    ASSERT_TRUE(*got == *expected) << "seed " << seed << ", " << variant.name << '\n'
                                    << ir::print(f) << ir::print(g);
-    if (std::string_view(without) != "mask_phis") check_diverge(g, *expected, seed, counts);
+    if (!variant.leaves_out(kDiverge)) check_diverge(g, *expected, seed, counts);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
 
 TEST(MaskedPrograms, KeepTheirMeaning) {
-  const char* text = std::getenv("LANEWISE_RANDOM_PROGRAMS");
-  const uint64_t count = text ? std::strtoull(text, nullptr, 10) : 200;
+  const uint64_t count = tests::random_programs(150), first = tests::first_random_seed();
   Counts counts;
-  for (uint64_t seed = 1; seed <= count; ++seed) {
+  for (uint64_t seed = first; seed < first + count; ++seed) {
     check_program(seed, counts);
     if (testing::Test::HasFatalFailure()) return;
   }
-  std::cout << counts.dropped << " selects dropped, " << counts.regions << " regions and " << counts.loops
+  std::cout << count << " programs, " << counts.variants << " variants, " << counts.dropped
+            << " selects dropped, " << counts.regions << " regions and " << counts.loops
             << " loops diverged\n";
   EXPECT_GT(counts.dropped, count);
   EXPECT_GT(counts.regions, count);

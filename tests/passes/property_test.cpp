@@ -2,21 +2,14 @@
 #include "../ir/random_ir.hpp"
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
+#include "pass_variants.hpp"
 #include "passes/passes.hpp"
 #include "passes/pipeline.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 namespace lanewise::passes {
 namespace {
-
-/// LANEWISE_RANDOM_PROGRAMS=N runs more; LANEWISE_RANDOM_SEED starts elsewhere.
-uint64_t number_from(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 void check_program(uint64_t seed, ir::testing::RandomOptions options) {
   ir::Function f = ir::testing::random_function(seed, options);
@@ -45,14 +38,47 @@ void check_program(uint64_t seed, ir::testing::RandomOptions options) {
   ASSERT_TRUE(report) << report.error().to_string();
 }
 
-TEST(Property, PassesKeepTheMeaning) {
-  const uint64_t first = number_from("LANEWISE_RANDOM_SEED", 1),
-                 count = number_from("LANEWISE_RANDOM_PROGRAMS", 400);
-  for (uint64_t seed = first; seed < first + count; ++seed) {
-    check_program(
-        seed, {.wave_size = seed % 2 ? 32u : 64u, .instructions = 20 + static_cast<unsigned>(seed % 5) * 30});
+/// With the passes that `variant` leaves: only the end counts.
+void check_variant(const ir::Function& f, const std::vector<uint8_t>& expected,
+                   const tests::PassVariant& variant, uint64_t seed) {
+  ir::Function g = f;
+  const auto report = run(g, {.without = variant.without});
+  ASSERT_TRUE(report) << report.error().to_string();
+  const auto got = ir::testing::run_random(g);
+  ASSERT_TRUE(got && *got == expected) << "seed " << seed << ", " << variant.name << '\n'
+                                       << ir::print(f) << ir::print(g);
+}
+
+void check_variants(uint64_t seed, ir::testing::RandomOptions options) {
+  ir::Function f = ir::testing::random_function(seed, options);
+  uniformity(f);
+  const auto expected = ir::testing::run_random(f);
+  ASSERT_TRUE(expected) << "seed " << seed << ": " << expected.error().to_string();
+  for (const tests::PassVariant& variant : tests::pass_variants()) {
+    check_variant(f, *expected, variant, seed);
     if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+ir::testing::RandomOptions options_of(uint64_t seed) {
+  return {.wave_size = seed % 2 ? 32u : 64u, .instructions = 20 + static_cast<unsigned>(seed % 5) * 30};
+}
+
+TEST(Property, PassesKeepTheMeaning) {
+  const uint64_t first = tests::first_random_seed(), count = tests::random_programs(400);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    check_program(seed, options_of(seed));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Property, EachPassAloneAndLeftOut) {
+  const uint64_t first = tests::first_random_seed(), count = tests::random_programs(100);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    check_variants(seed, options_of(seed));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  std::cout << count << " programs, " << count * tests::pass_variants().size() << " variants\n";
 }
 
 } // namespace
