@@ -18,6 +18,7 @@ void add_ir(Command& root, int& status);
 void add_reduce(Command& root, int& status);
 void add_replay(Command& root, int& status);
 void add_run(Command& root, int& status);
+void add_stats(Command& root, int& status);
 void add_v3d(Command& root, int& status);
 
 /// In the order of the help text.
@@ -28,6 +29,7 @@ inline constexpr AddCommand commands[]{
     add_compile,
     add_run,
     add_check,
+    add_stats,
     add_compare,
     add_replay,
     add_reduce,

@@ -1,18 +1,18 @@
 // lanewise compile: kernels to SPIR-V.
 #include <filesystem>
 #include <iostream>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.hpp"
 #include "cli/commands.hpp"
-#include "cli/launch_options.hpp"
-#include "cli/pass_options.hpp"
-#include "rdna2/decoder.hpp"
+#include "cli/input.hpp"
+#include "cli/target_options.hpp"
+#include "passes/kept_reason.hpp"
 #include "rdna2/disassembler.hpp"
+#include "report/guest_code.hpp"
 #include "runtime/compile.hpp"
-#include "runtime/vulkan_device.hpp"
 
 namespace lanewise::cli {
 
@@ -21,12 +21,10 @@ namespace {
 struct CompileCommand {
   InputOptions input;
   std::vector<std::string> kernels;
-  PassOptions passes;
-  std::string to = "spirv", output, wave = "auto", block, device;
-  unsigned subgroup = 32;
-  uint32_t dynamic_lds = 0;
-  bool all = false, stats = false, json = false, validate = false, verify = false, full = false,
-       debug_names = false, explain = false, reconverges = false, unaligned = false;
+  TargetOptions target;
+  std::string output;
+  bool all = false, stats = false, json = false, validate = false, verify = false, debug_names = false,
+       explain = false;
 };
 
 using Record = nlohmann::ordered_json;
@@ -60,8 +58,13 @@ Record record_of(const container::Kernel& kernel, const Expected<runtime::Compil
     Record& us = r["pass_us"][std::string(p.pass)];
     us = p.microseconds + (us.is_null() ? 0.0 : us.get<double>());
   }
-  const auto& selects = c.passes.exec_select;
-  r["selects"] = {{"found", selects.selects}, {"dropped", selects.dropped}, {"masks_dropped", selects.masks}};
+  unsigned found = 0, dropped = 0, masks = 0;
+  const auto add = [&](const passes::ExecSelectResult& selects) {
+    found += selects.selects, dropped += selects.dropped, masks += selects.masks;
+  };
+  add(c.passes.exec_select);
+  for (const passes::PipelineReport& callee : c.callee_passes) add(callee.exec_select);
+  r["selects"] = {{"found", found}, {"dropped", dropped}, {"masks_dropped", masks}};
   return r;
 }
 
@@ -79,76 +82,40 @@ std::string text_of(const Record& r) {
 }
 
 Expected<runtime::CompileOptions> parse_options(const CompileCommand& command) {
-  if (command.to != "spirv") return fail(ErrorKind::call, fmt::format("--to '{}' is not spirv", command.to));
-  runtime::CompileOptions options;
-  auto seating = parse_seating(command.wave);
-  if (!seating) return std::unexpected(seating.error());
-  options.seating = *seating;
-  options.host.subgroup_size = command.subgroup;
-  options.host.subgroup_operations = command.subgroup > 1;
-  if (!command.device.empty()) {
-    auto device = runtime::VulkanDevice::open({command.device});
-    if (!device) return std::unexpected(device.error());
-    options.host = runtime::host_traits(**device);
-  }
-  if (!command.block.empty()) {
-    auto block = parse_extent(command.block, "--block");
-    if (!block) return std::unexpected(block.error());
-    options.block = block->size;
-  }
-  options.dynamic_lds_bytes = command.dynamic_lds;
-  if (command.full) options.partial_workgroups = {};
-  options.validate = command.validate;
-  options.without = command.passes.without;
-  options.calls = command.passes.calls.value();
-  options.verify = command.verify;
-  options.debug_names = command.debug_names;
-  options.explain = command.explain;
-  options.host.device.unaligned_global |= command.unaligned;
-  if (command.reconverges) options.host.device.reconverges = options.host.device.uniform_control_flow = true;
+  auto options = compile_options(command.target);
+  if (!options) return options;
+  options->validate = command.validate;
+  options->verify = command.verify;
+  options->debug_names = command.debug_names;
+  options->explain = command.explain;
   return options;
 }
 
-/// The guest instruction at each pc.
-std::unordered_map<uint32_t, std::string> listing_of(const container::ShaderBinary& binary,
-                                                     const container::Kernel& kernel) {
-  const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
-  std::vector<rdna2::Instruction> instructions;
-  rdna2::decode_append(binary.code_of(kernel), wave, instructions);
-  std::unordered_map<uint32_t, std::string> listing;
-  for (const rdna2::Instruction& i : instructions)
-    listing.emplace(static_cast<uint32_t>(kernel.entry) + i.pc, rdna2::disassemble(i, wave));
-  return listing;
-}
-
-/// Why lanes outside a mask can be seen by this use.
-std::string_view reason(ir::Op op) {
-  switch (ir::info(op).kind) {
-  case ir::OpKind::phi: return "the value goes on to another block, where lanes outside the mask are read";
-  case ir::OpKind::load:
-  case ir::OpKind::store:
-  case ir::OpKind::atomic: return "the access is made in lanes outside the mask";
-  case ir::OpKind::gather: return "other lanes read it";
-  case ir::OpKind::reduce: return "the whole wave reads it";
-  case ir::OpKind::end: return "the branch depends on all lanes";
-  default: return "its result is read in lanes outside the mask";
-  }
-}
-
 /// One line for each select that stays.
-std::string explanation(const container::ShaderBinary& binary, const container::Kernel& kernel,
-                        const passes::ExecSelectResult& selects) {
-  const auto listing = listing_of(binary, kernel);
+std::string explanation(const report::GuestCode& code, const container::Kernel& kernel,
+                        const runtime::CompiledKernel& compiled) {
   const auto instruction = [&](uint32_t pc) {
-    const auto it = listing.find(pc);
-    return it == listing.end() ? fmt::format("pc {:#x}", pc) : fmt::format("pc {:#x} {}", pc, it->second);
+    const auto it = code.index_of.find(pc);
+    return it == code.index_of.end()
+               ? fmt::format("pc {:#x}", pc)
+               : fmt::format("pc {:#x} {}", pc, rdna2::disassemble(code.instructions[it->second], code.wave));
   };
-  std::string text = fmt::format("{}: {} selects, {} dropped, {} stay\n", printable(kernel.name),
-                                 selects.selects, selects.dropped, selects.kept.size());
-  for (const auto& k : selects.kept)
-    text += fmt::format("  {}\n    read by {} at {}: {}\n", instruction(k.pc), ir::info(k.observer_op).name,
-                        instruction(k.observer_pc), reason(k.observer_op));
-  return text;
+  unsigned found = 0, dropped = 0;
+  size_t stay = 0;
+  std::string lines;
+  const auto add = [&](const passes::ExecSelectResult& selects) {
+    found += selects.selects;
+    dropped += selects.dropped;
+    stay += selects.kept.size();
+    for (const auto& k : selects.kept)
+      lines +=
+          fmt::format("  {}\n    read by {} at {}: {}\n", instruction(k.pc), ir::info(k.observer_op).name,
+                      instruction(k.observer_pc), sentence(passes::kept_reason(k.observer_op)));
+  };
+  add(compiled.passes.exec_select);
+  for (const passes::PipelineReport& callee : compiled.callee_passes) add(callee.exec_select);
+  return fmt::format("{}: {} selects, {} dropped, {} stay\n{}", printable(kernel.name), found, dropped, stay,
+                     lines);
 }
 
 std::string_view bytes_of(const runtime::CompiledKernel& compiled) {
@@ -190,7 +157,12 @@ Expected<void> compile(const CompileCommand& command) {
   }
   std::ostream& say = command.output == "-" ? std::cerr : std::cout;
   std::optional<Error> first;
+  report::GuestCode code;
   for (const container::Kernel* kernel : kernels) {
+    if (command.explain)
+      options->look = [&, kernel](runtime::Stage stage, const ir::Program& program) {
+        if (stage == runtime::Stage::translated) code = report::guest_code(*binary, *kernel, program);
+      };
     auto compiled = runtime::compile(*binary, *kernel, *options);
     if (!compiled && !command.all) return std::unexpected(compiled.error());
     const Record record = record_of(*kernel, compiled);
@@ -202,7 +174,7 @@ Expected<void> compile(const CompileCommand& command) {
       if (!first) first = compiled.error();
       continue;
     }
-    if (command.explain) say << explanation(*binary, *kernel, compiled->passes.exec_select);
+    if (command.explain) say << explanation(code, *kernel, *compiled);
     if (command.output.empty()) continue;
     const std::string path =
         folder ? (std::filesystem::path(command.output) / file_name(kernel->name)).string() : command.output;
@@ -220,31 +192,12 @@ void add_compile(Command& root, int& status) {
   add_input(command, options->input);
   command.list("--kernel", options->kernels, "kernel to compile; may be left out if the file has only one");
   command.flag("--all", options->all, "every kernel of the file; goes on after errors, -o is a folder");
-  command.text("--to", options->to, "target").show_default();
   command.text("-o,--output", options->output, "file to write, - for standard output");
-  command.text("--wave", options->wave, "seating of waves: auto, native or folded").show_default();
-  command
-      .number("--subgroup", options->subgroup,
-              "invocations of a subgroup on the device; 1 suits every device")
-      .range(1, 128)
-      .show_default();
-  command.text("--device", options->device,
-               "compile for this Vulkan device: its number or a part of its name");
-  command.text("--block", options->block,
-               "work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else 64");
-  command.number("--dynamic-lds", options->dynamic_lds, "bytes of LDS behind the static ones")
-      .range(0, 65536);
-  command.flag("--full", options->full, "promise that every grid is a multiple of the block");
-  add_pass_options(command, options->passes);
+  add_target_options(command, options->target);
   command.flag("--validate", options->validate, "run the SPIR-V validator on the result");
   command.flag("--verify", options->verify, "run the IR verifier after every pass");
   command.flag("--debug-names", options->debug_names, "keep names in the module");
   command.flag("--stats", options->stats, "print sizes and times");
-  command.flag(
-      "--reconverges", options->reconverges,
-      "the device has VK_KHR_shader_subgroup_uniform_control_flow: lanes may take branches of their own");
-  command.flag("--unaligned", options->unaligned,
-               "the device accesses global memory at any byte, as AMD's and those that run on a CPU do");
   command.flag("--explain", options->explain,
                "list every select on a mask that stays, and who reads the old value");
   command.flag("--json", options->json, "print one JSON object for each kernel");

@@ -15,6 +15,7 @@
 #include "passes/pipeline.hpp"
 #include "rdna2/decoder.hpp"
 #include "rdna2/disassembler.hpp"
+#include "report/measure.hpp"
 #include "runtime/reduce.hpp"
 #include "runtime/replay.hpp"
 
@@ -104,13 +105,19 @@ Expected<int> replay(const ReplayCommand& command) {
   }
   runtime::CompileOptions options = c.compile_options();
   options.validate = true;
+  report::ShaderRecord record{.name = printable(c.kernel().name),
+                              .application = {},
+                              .stage = "compute",
+                              .target = "spirv",
+                              .metrics = {}};
+  options.explain = command.stats;
+  if (command.stats) options.look = report::looking_at(record, c.binary, c.kernel());
   auto compiled = runtime::compile_program({program->linked, {}}, c.kernel(), options);
   if (!compiled && !command.check) return std::unexpected(compiled.error());
-  if (command.stats && compiled)
-    std::cout << fmt::format(
-        "values {} linked, {} after the passes, {} after wave lowering; {} words; {:.0f} us\n",
-        compiled->translated_values, compiled->optimised_values, compiled->lowered_values,
-        compiled->module.words.size(), compiled->times.total_us());
+  if (command.stats && compiled) {
+    report::add_compiled(record, *compiled);
+    std::cout << report::to_text(record);
+  }
   if (!command.check) return exit_done;
   auto steps = runtime::replay_check(c);
   if (!steps) return std::unexpected(steps.error());
@@ -169,7 +176,7 @@ void add_replay(Command& root, int& status) {
   command.flag("--ir", options->ir, "print the IR after the passes");
   command.flag("--check", options->check,
                "run it on emulator and interpreter and compare; exit status 3 if they differ");
-  command.flag("--stats", options->stats, "print sizes and times");
+  command.flag("--stats", options->stats, "print what the linked program costs, as `lanewise stats` does");
   command.run(status, [options] {
     auto done = replay(*options);
     return done ? *done : report(done.error());

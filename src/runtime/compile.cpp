@@ -119,7 +119,10 @@ Expected<void> run_passes(ir::Program& p, ir::Function& f, const CompileOptions&
   auto report = passes::run(f, pipeline);
   if (stopped) return std::unexpected(*stopped);
   if (!report) return std::unexpected(report.error());
-  if (&f == &p.main) result.passes = std::move(*report);
+  if (&f == &p.main)
+    result.passes = std::move(*report);
+  else
+    result.callee_passes.push_back(std::move(*report));
   return {};
 }
 
@@ -184,12 +187,15 @@ Expected<ir::Program> lower(const ir::Program& program, const CompileOptions& op
 Expected<void> finish(ir::Program& program, const CompileOptions& options, CompiledKernel& result) {
   result.translated_values = count_values(program);
   if (auto ok = show(options, "after translation", program); !ok) return std::unexpected(ok.error());
+  if (options.look) options.look(Stage::translated, program);
   Stopwatch clock;
   if (auto ok = run_passes(program, options, result); !ok) return std::unexpected(ok.error());
   result.times.passes_us = clock.lap();
+  if (options.look) options.look(Stage::optimised, program);
   result.optimised_values = count_values(program);
   auto lowered = lower(program, options, result);
   if (!lowered) return std::unexpected(lowered.error());
+  if (options.look) options.look(Stage::lowered, *lowered);
 
   clock.lap();
   spirv::EmitOptions emit;
@@ -214,6 +220,15 @@ std::optional<link::CallCosts> call_costs(Calls calls) {
   return link::CallCosts{.always = calls == Calls::functions};
 }
 
+Expected<ir::Program> translated(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                                 const CompileOptions& options, const spirv::Seating& seating,
+                                 InactiveLanes inactive) {
+  return translate_program(binary, kernel,
+                           {.full_waves = full_waves(seating, options),
+                            .overwrite_inactive = inactive == InactiveLanes::overwritten},
+                           call_costs(options.calls));
+}
+
 Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
                                         const container::Kernel& kernel, const CompileOptions& options) {
   auto seating = seat(kernel, options);
@@ -221,8 +236,7 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
   CompiledKernel result;
   result.seating = *seating;
   Stopwatch clock;
-  auto program = translate_program(binary, kernel, {.full_waves = full_waves(*seating, options)},
-                                   call_costs(options.calls));
+  auto program = translated(binary, kernel, options, *seating, InactiveLanes::kept);
   if (!program) return std::unexpected(program.error());
   result.times.translate_us = clock.lap();
   if (auto ok = finish(*program, options, result); !ok) return std::unexpected(ok.error());
@@ -242,6 +256,19 @@ Expected<CompiledKernel> compile(const container::ShaderBinary& binary, const co
   result->guest_bytes = static_cast<uint32_t>(code.size());
   result->guest_instructions = static_cast<uint32_t>(instructions.size());
   return result;
+}
+
+Expected<ir::Program> optimised_program(const container::ShaderBinary& binary,
+                                        const container::Kernel& kernel, const CompileOptions& options,
+                                        InactiveLanes inactive) {
+  auto seating = seat(kernel, options);
+  if (!seating) return std::unexpected(in_kernel(seating.error(), kernel));
+  auto program = translated(binary, kernel, options, *seating, inactive);
+  if (!program) return std::unexpected(in_kernel(program.error(), kernel));
+  CompiledKernel unused;
+  if (auto ok = run_passes(*program, options, unused); !ok)
+    return std::unexpected(in_kernel(ok.error(), kernel));
+  return program;
 }
 
 Expected<CompiledKernel> compile_program(ir::Program program, const container::Kernel& kernel,

@@ -37,6 +37,10 @@ struct HostTraits {
 using Observer =
     std::function<Expected<void>(std::string_view point, const ir::Function&, unsigned host_lanes)>;
 
+/// Sees the program with its callees apart: after translation, after the passes, and as it is emitted.
+enum class Stage : uint8_t { translated, optimised, lowered };
+using ProgramObserver = std::function<void(Stage, const ir::Program&)>;
+
 /// What becomes of the calls of a program.
 enum class Calls : uint8_t {
   by_cost,   ///< callees are functions where that costs less (link/call_cost.hpp)
@@ -58,6 +62,7 @@ struct CompileOptions {
   std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
   Calls calls = Calls::by_cost;
   Observer observe;
+  ProgramObserver look;
 };
 
 struct StageTimes {
@@ -74,7 +79,8 @@ struct CompiledKernel {
   uint32_t translated_values = 0, optimised_values = 0,
            lowered_values = 0; ///< values in blocks
   StageTimes times;
-  passes::PipelineReport passes;
+  passes::PipelineReport passes;                     ///< of the kernel itself
+  std::vector<passes::PipelineReport> callee_passes; ///< of callees that are functions, in their order
   passes::DivergeResult diverged;
 };
 
@@ -89,6 +95,16 @@ struct CompiledKernel {
 /// `guest_*` of the result stay 0.
 [[nodiscard]] Expected<CompiledKernel> compile_program(ir::Program program, const container::Kernel& kernel,
                                                        const CompileOptions& options);
+
+/// Whether lanes that are off keep what a register held. For measuring, they may not: what comes out is
+/// another program, the least that dropping selects could leave.
+enum class InactiveLanes : uint8_t { kept, overwritten };
+
+/// Translation and passes, nothing else. `callees` of the result are those that would become functions.
+[[nodiscard]] Expected<ir::Program> optimised_program(const container::ShaderBinary& binary,
+                                                      const container::Kernel& kernel,
+                                                      const CompileOptions& options,
+                                                      InactiveLanes inactive = InactiveLanes::kept);
 
 /// The SPIR-V validator for Vulkan 1.3, scalar block layout allowed. Error:
 /// check, with its message.

@@ -68,7 +68,7 @@ class ProgramBuilder {
   Expected<ir::Program> build(std::span<const uint32_t> functions) {
     for (const uint32_t entry : functions) add(entry);
     auto main = translated([&](std::span<const translate::CalledFunction> callable) {
-      return translate::translate_unlinked(binary_, kernel_, {options_.full_waves, callable});
+      return translate::translate_unlinked(binary_, kernel_, with(callable));
     });
     if (!main) return std::unexpected(std::move(main.error()));
     if (calls_pointers(*main)) return fail(ErrorKind::unsupported, "the kernel calls through pointers");
@@ -84,13 +84,21 @@ class ProgramBuilder {
     translate::CalledFunction called;
   };
 
+  [[nodiscard]] translate::TranslateOptions with(std::span<const translate::CalledFunction> callable) const {
+    translate::TranslateOptions options = options_;
+    options.functions = callable;
+    return options;
+  }
+
   /// Translates a function, and if it cannot be called as it is leaves it to be inlined.
   void add(uint32_t entry) {
     const auto& d = kernel_.descriptor;
     const translate::CalleeAbi abi{d.wave32 ? 32u : 64u, translate::Mode::initial(d).bits,
                                    std::clamp(d.vgpr_count, 3u, 256u)};
     auto callee = translated([&](std::span<const translate::CalledFunction> callable) {
-      return translate::translate_callee(binary_, entry, abi, callable);
+      translate::TranslateOptions options = with(callable);
+      options.full_waves = false;
+      return translate::translate_callee(binary_, entry, abi, options);
     });
     if (!callee || calls_pointers(*callee) || ends_elsewhere(callee->function)) return;
     ir::Function& f = callee->function;

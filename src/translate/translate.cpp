@@ -94,10 +94,10 @@ Expected<ir::Function> translate(const container::ShaderBinary& binary, const co
 }
 
 Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint32_t entry,
-                                    const CalleeAbi& abi, std::span<const CalledFunction> functions) {
+                                    const CalleeAbi& abi, const TranslateOptions& options) {
   const auto wave = abi.wave_size == 32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
-  auto graph =
-      build_graph(binary, entry, wave, {.entry = nullptr, .vgprs = abi.vgprs, .functions = functions});
+  auto graph = build_graph(binary, entry, wave,
+                           {.entry = nullptr, .vgprs = abi.vgprs, .functions = options.functions});
   if (!graph) return std::unexpected(graph.error());
   for (const rdna2::Instruction& i : graph->code.instructions()) {
     const auto past = [&](const rdna2::Operand& o) {
@@ -115,7 +115,7 @@ Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint3
                                   static_cast<uint8_t>(abi.mode >> 6 & 3)};
   kernel.descriptor.dx10_clamp = (abi.mode >> 8 & 1) != 0;
   kernel.descriptor.ieee = (abi.mode >> 9 & 1) != 0;
-  return translate_graph(std::move(*graph), kernel, {});
+  return translate_graph(std::move(*graph), kernel, options);
 }
 
 } // namespace lanewise::translate

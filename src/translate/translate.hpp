@@ -22,6 +22,9 @@ struct TranslateOptions {
   bool full_waves = false;
   /// Sorted by entry.
   std::span<const CalledFunction> functions{};
+  /// For measuring only: VGPR writes under EXEC change every lane, so no old value is kept. The result is
+  /// another program; it shows the least that dropping selects could leave (docs/statistics.md).
+  bool overwrite_inactive = false;
 };
 
 /// The kernel as one function: calls inlined, registers in SSA form, EXEC as a mask. Guest addresses in the

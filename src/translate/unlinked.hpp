@@ -71,7 +71,6 @@ struct CalleeAbi {
 /// when it was entered. Errors: as translate(); input if it neither returns nor ends; limit for registers
 /// that the caller does not have.
 [[nodiscard]] Expected<Unlinked> translate_callee(const container::ShaderBinary& binary, uint32_t entry,
-                                                  const CalleeAbi& abi,
-                                                  std::span<const CalledFunction> functions = {});
+                                                  const CalleeAbi& abi, const TranslateOptions& options = {});
 
 } // namespace lanewise::translate

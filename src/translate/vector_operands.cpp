@@ -129,7 +129,8 @@ void Translator::set_vgpr(unsigned r, Value v) { set_vgpr(r, v, active_); }
 
 /// select(m, v, select(n, a, b)) where n implies m   ->   select(m, v, b)
 void Translator::set_vgpr(unsigned r, Value v, Value lanes) {
-  if (function_->is_constant(lanes, 1)) return ssa_.write(reg::vgpr0 + r, v);
+  const bool all = function_->is_constant(lanes, 1) || (options_->overwrite_inactive && lanes == exec());
+  if (all) return ssa_.write(reg::vgpr0 + r, v);
   Value old = vgpr(r);
   while ((*function_)[old].op == Op::select && implies(function_->operand(old, 0), lanes))
     old = function_->operand(old, 2);

@@ -105,6 +105,56 @@ TEST(Command, Compile) {
   EXPECT_NE(json.output.find("{\"kernel\":\"saxpy\",\"status\":\"ok\""), std::string::npos) << json.output;
 }
 
+TEST(Command, Stats) {
+  const std::string saxpy = code_object("saxpy"), matmul = code_object("matmul.w32");
+  const std::string bad = testing::TempDir() + "lanewise_stats_bad.co";
+  std::ofstream(bad, std::ios::binary) << "\x7f" << "ELF and nothing more";
+  const std::string folder = testing::TempDir();
+  struct {
+    std::string arguments;
+    int status;
+    std::vector<std::string> output; ///< parts of it
+  } const table[]{
+      {saxpy,
+       0,
+       {"{\"application\":", saxpy + ":saxpy\"", "\"stage\":\"compute\"", "\"target\":\"spirv\"",
+        "\"guest.instructions\":", "\"live_lane.bound\":", "\"selects.found\":", "\"time_us.emit\":"}},
+      {"--text " + saxpy, 0, {"saxpy - compute @spirv: wave", "  guest     ", " valu", "  selects   "}},
+      {saxpy + " --relative-to " + folder, 0, {"\"name\":\"lanewise_"}},
+      {saxpy + " " + matmul + " --threads 2 --no-bounds", 0, {":saxpy\"", ":matmul\""}},
+      {bad + " " + saxpy, 1, {bad, ":saxpy\""}}, // the others go on
+      {saxpy + " --kernel nosuch", 2, {"no kernel to measure"}},
+      {saxpy + " --json --text", 2, {}},
+      {saxpy + " --to v3d71", 2, {"--to 'v3d71' is not spirv"}},
+      {"", 2, {"FILE"}},
+  };
+  for (const auto& row : table) {
+    const Result r = call("stats " + row.arguments);
+    EXPECT_EQ(r.status, row.status) << row.arguments << "\n" << r.output;
+    for (const std::string& part : row.output)
+      EXPECT_NE(r.output.find(part), std::string::npos) << row.arguments << " wants " << part << "\n"
+                                                        << r.output;
+    EXPECT_EQ(r.output.find("live_lane.bound") == std::string::npos,
+              row.arguments.find("--no-bounds") != std::string::npos ||
+                  r.output.find("\"name\"") == std::string::npos)
+        << r.output;
+  }
+}
+
+/// What stats writes, compare reads: a wave on one invocation takes more words than on 32.
+TEST(Command, StatsAndCompare) {
+  const std::string saxpy = code_object("saxpy"), matmul = code_object("matmul.w32");
+  const std::string before = testing::TempDir() + "lanewise_before.json",
+                    after = testing::TempDir() + "lanewise_after.json";
+  ASSERT_EQ(call("stats " + saxpy + " " + matmul + " -o " + before).status, 0);
+  ASSERT_EQ(call("stats " + saxpy + " " + matmul + " --subgroup 1 -o " + after).status, 0);
+  const Result same = call("compare " + before + " " + before + " --fail-on 'spirv_words:total>0, lost>0'");
+  EXPECT_EQ(same.status, 0) << same.output;
+  const Result more = call("compare " + before + " " + after + " --fail-on 'spirv_words:hurt>1'");
+  EXPECT_EQ(more.status, 3) << more.output;
+  EXPECT_NE(more.output.find("HURT"), std::string::npos) << more.output;
+}
+
 TEST(Command, Check) {
   const std::string saxpy = code_object("saxpy");
   const Result r = call("check " + saxpy + " --no-vulkan --grid 256 --elements 256");
