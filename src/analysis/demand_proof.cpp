@@ -1,11 +1,8 @@
 #include "analysis/demand_proof.hpp"
 
-#include "analysis/proof_world.hpp"
-
 #include <chrono>
-#include <map>
+#include <functional>
 #include <memory>
-#include <tuple>
 #include <unordered_map>
 
 namespace lanewise::analysis {
@@ -17,12 +14,10 @@ using ir::Value;
 
 namespace {
 
-class Prover {
+class Prover : Obligations {
  public:
   Prover(const ir::Function& function, MaskAlgebra& masks, const LaneDemand& demand)
-      : f_(function), masks_(masks), demand_(demand), solver_(z3_), now_(z3_, function, masks, "") {
-    solver_.add(z3::ult(now_.lane(), z3_.bv_val(function.wave_size, 64)));
-  }
+      : Obligations(function, masks, World::Model::masks), demand_(demand) {}
 
   ProofReport run(const std::vector<ClaimedRewrite>& rewrites) {
     const auto start = std::chrono::steady_clock::now();
@@ -35,53 +30,6 @@ class Prover {
   }
 
  private:
-  /// claim ==> conclusion, or a failure.
-  void prove(unsigned& count, const z3::expr& claim, const z3::expr& conclusion, Value about,
-             const char* what) {
-    ++count;
-    const z3::expr open = (claim && !conclusion).simplify();
-    if (open.is_false()) {
-      ++report_.proved;
-      return;
-    }
-    solver_.push();
-    solver_.add(open);
-    const z3::check_result result = solver_.check();
-    solver_.pop();
-    if (result == z3::unsat)
-      ++report_.proved;
-    else
-      report_.failures.push_back({about, what, result == z3::sat});
-  }
-
-  /// What was assumed of loop masks: first the induction steps under all assumptions, then they are facts.
-  void prove_facts() {
-    for (Value phi : masks_.assumed_loop_phis()) facts_.push_back(phi);
-    assume_facts(now_);
-    for (Value phi : facts_) {
-      const Block header{masks_.block_of(phi)};
-      for (unsigned e = 0; e < f_[header].predecessors.size(); ++e) {
-        if (!masks_.is_back_edge(header, e)) continue;
-        prove(report_.facts, now_.mask(f_.operand(phi, e)), entry(now_, phi), phi,
-              "a loop mask leaves the mask that entered");
-      }
-    }
-  }
-  z3::expr entry(World& world, Value phi) {
-    const Block header{masks_.block_of(phi)};
-    z3::expr result = z3_.bool_val(false);
-    for (Value p : masks_.bound_of(phi))
-      for (unsigned e = 0; e < f_[header].predecessors.size(); ++e)
-        if (!masks_.is_back_edge(header, e)) result = result || world.mask(f_.operand(p, e));
-    return result;
-  }
-  /// The facts, in a world whose values differ in `loop` (all of them by default).
-  void assume_facts(World& world, uint32_t loop = cfg::none) {
-    for (Value phi : facts_)
-      if (loop == cfg::none || masks_.loops().contains(loop, masks_.block_of(phi)))
-        solver_.add(z3::implies(world.mask(phi), entry(world, phi)));
-  }
-
   z3::expr claim(World& world, Value v) { return world.formula(demand_.demand(v)); }
 
   /// `lanes`, said in `block` by `world`, against the claim of the operand at its own definition.
@@ -93,7 +41,7 @@ class Prover {
       ++report_.proved;
       return;
     }
-    if (f_[v].uniform) { // one value for the wave: all or nothing
+    if (f_[v].uniform && demand_.uniform_values() == UniformValues::one_for_the_wave) { // all or nothing
       prove(report_.flow, lanes(now_), z3_.bool_val(claimed != kFalse), v,
             "a uniform value is read but claimed dead");
       return;
@@ -109,65 +57,23 @@ class Prover {
   World& other_iteration(uint32_t loop) {
     auto it = iterations_.find(loop);
     if (it == iterations_.end()) {
-      it =
-          iterations_.emplace(loop, std::make_unique<World>(z3_, f_, masks_, fmt::format("'{}", loop))).first;
+      it = iterations_
+               .emplace(loop, std::make_unique<World>(z3_, f_, masks_, fmt::format("'{}", loop), model_))
+               .first;
       it->second->derive_from(now_, loop);
       assume_facts(*it->second, loop);
     }
     return *it->second;
   }
 
-  World& after_edge(World& from, Block header, unsigned e);
   void prove_flow(Value user, Block block);
   void prove_phi(Value phi, Block block);
-  [[nodiscard]] Value empty_on_edge(Block block, unsigned e) const;
   void prove_rewrite(const ClaimedRewrite& r);
   uint64_t lanes_read(Value user);
 
-  const ir::Function& f_;
-  MaskAlgebra& masks_;
   const LaneDemand& demand_;
-  z3::context z3_;
-  z3::solver solver_;
-  World now_;
   std::unordered_map<uint32_t, std::unique_ptr<World>> iterations_;
-  std::map<std::tuple<World*, uint32_t, unsigned>, std::unique_ptr<World>> edges_;
-  std::vector<Value> facts_;
-  ProofReport report_;
 };
-
-/// The world in which the phis of a loop header are read when it is entered by edge e from world `from`: they
-/// are what comes in, everything else in the loop is made anew.
-World& Prover::after_edge(World& from, Block header, unsigned e) {
-  auto& slot = edges_[{&from, header.index, e}];
-  if (!slot) {
-    slot = std::make_unique<World>(z3_, f_, masks_, fmt::format("#{}", edges_.size()));
-    const uint32_t loop = masks_.loops().innermost[header.index];
-    slot->derive_from(from, loop);
-    for (Value p : f_[header].instructions) {
-      if (f_[p].op != Op::phi) break;
-      if (f_[p].components != 1) continue;
-      slot->define(p, f_[p].type == ir::Type::u1 ? from.mask(f_.operand(p, e)) : from.bits(f_.operand(p, e)));
-    }
-    assume_facts(*slot, loop);
-  }
-  return *slot;
-}
-
-/// Where `if (any(m)) goto other; goto block` comes to the block, no lane is in m.
-Value Prover::empty_on_edge(Block block, unsigned e) const {
-  const ir::BasicBlock& from = f_[f_[block].predecessors[e]];
-  const ir::Inst& branch = f_[from.instructions.back()];
-  if (branch.op != Op::cond_br || from.successors[0] == from.successors[1]) return {};
-  Value condition = f_.operand(from.instructions.back(), 0);
-  bool taken_if = from.successors[0] == block;
-  while (f_[condition].op == Op::not_) {
-    condition = f_.operand(condition, 0);
-    taken_if = !taken_if;
-  }
-  const bool is_any = f_[condition].op == Op::any || f_[condition].op == Op::host_any;
-  return is_any && !taken_if ? f_.operand(condition, 0) : Value{};
-}
 
 void Prover::prove_phi(Value phi, Block block) {
   for (unsigned e = 0; e < f_[block].predecessors.size(); ++e) {
@@ -288,12 +194,12 @@ void Prover::prove_flow(Value user, Block block) {
 }
 
 void Prover::prove_rewrite(const ClaimedRewrite& r) {
+  unsigned& count = f_[r.value].op == Op::select ? report_.selects : report_.masks;
   const z3::expr where = claim(now_, r.value);
-  const z3::expr same = f_[r.value].type == ir::Type::u1 ? now_.mask(r.value) == now_.mask(r.by)
-                                                         : now_.bits(r.value) == now_.bits(r.by);
-  prove(report_.rewrites, where, same, r.value, "the replacement differs where the value is read");
+  prove(count, where, same(now_, r.value, now_, r.by), r.value,
+        "the replacement differs where the value is read");
   if (!f_.is_constant(r.by))
-    prove(report_.rewrites, where, claim(now_, r.by), r.value,
+    prove(count, where, claim(now_, r.by), r.value,
           "the replacement itself is not right where the value is read");
 }
 

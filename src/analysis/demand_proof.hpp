@@ -14,24 +14,9 @@
 #pragma once
 
 #include "analysis/lane_demand.hpp"
-
-#include <functional>
-#include <string>
+#include "analysis/obligations.hpp"
 
 namespace lanewise::analysis {
-
-struct ProofReport {
-  unsigned facts = 0, flow = 0, rewrites = 0; ///< obligations of each kind
-  unsigned proved = 0;
-  double seconds = 0;
-  struct Failure {
-    ir::Value value;      ///< whose claim or replacement is not proved
-    std::string what;     ///< in words
-    bool refuted = false; ///< a counterexample exists; else Z3 gave up
-  };
-  std::vector<Failure> failures;
-  [[nodiscard]] unsigned total() const { return facts + flow + rewrites; }
-};
 
 /// One rewrite: `value` is replaced by `by` (an operand of it) wherever it is used.
 struct ClaimedRewrite {

@@ -26,6 +26,7 @@ class LaneDemand {
              UniformValues uniform = UniformValues::one_for_the_wave);
 
   [[nodiscard]] Formula demand(ir::Value v) const { return demand_[v.index]; }
+  [[nodiscard]] UniformValues uniform_values() const { return uniform_; }
   /// Nobody can tell the value in any lane.
   [[nodiscard]] bool dead(ir::Value v) const { return demand_[v.index] == kFalse; }
   /// The demanded lanes are all in `mask`, a u1 value.

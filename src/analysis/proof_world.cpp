@@ -54,8 +54,12 @@ bool World::is_modelled(Value v) const {
   case Op::trunc:
   case Op::lane_bit:
   case Op::lane_id: return f_[v].components == 1;
-  case Op::phi: return f_[v].type == ir::Type::u1 && !masks_.is_loop_header(Block{masks_.block_of(v)});
-  default: return false;
+  case Op::phi:
+    return (f_[v].type == ir::Type::u1 || (model_ == Model::values && f_[v].components == 1)) &&
+           !masks_.is_loop_header(Block{masks_.block_of(v)});
+  case Op::load: return model_ == Model::values && f_[v].components == 1;
+  case Op::fcmp: return false; // outcome() asks for its operands itself
+  default: return model_ == Model::values && ir::info(f_[v].op).kind == ir::OpKind::pure;
   }
 }
 
@@ -86,6 +90,33 @@ z3::expr World::outcome(Value v) {
   return result;
 }
 
+/// Equal operands, equal result.
+z3::expr World::function_of_operands(Value v) {
+  z3::sort_vector domain(z3_);
+  z3::expr_vector arguments(z3_);
+  std::string name = fmt::format("{}_{:x}", static_cast<unsigned>(f_[v].op), f_[v].imm);
+  for (Value o : f_.operands(v)) {
+    arguments.push_back(bits(o));
+    domain.push_back(arguments.back().get_sort());
+    name += fmt::format("_{}", arguments.back().get_sort().bv_size());
+  }
+  const bool is_mask = f_[v].type == ir::Type::u1;
+  const unsigned width = std::max(1u, ir::bit_width(f_[v].type));
+  return z3_.function(fmt::format("{}_{}", name, width).c_str(), domain,
+                      is_mask ? z3_.bool_sort() : z3_.bv_sort(width))(arguments);
+}
+
+/// The value of the way that was taken.
+z3::expr World::join(Value v) {
+  const uint32_t block = masks_.block_of(v);
+  const bool is_mask = f_[v].type == ir::Type::u1;
+  const auto incoming = [&](unsigned e) { return is_mask ? mask(f_.operand(v, e)) : bits(f_.operand(v, e)); };
+  const auto n = static_cast<unsigned>(f_.operands(v).size());
+  z3::expr result = incoming(n - 1);
+  for (unsigned e = n - 1; e-- > 0;) result = z3::ite(way(block) == static_cast<int>(e), incoming(e), result);
+  return result;
+}
+
 z3::expr World::model_mask(Value v) {
   const auto m = [&](unsigned i) { return mask(f_.operand(v, i)); };
   const auto b = [&](unsigned i) { return bits(f_.operand(v, i)); };
@@ -107,14 +138,9 @@ z3::expr World::model_mask(Value v) {
     const z3::expr at = lane_.extract(w.get_sort().bv_size() - 1, 0);
     return z3::lshr(w, at).extract(0, 0) == z3_.bv_val(1, 1);
   }
-  case Op::phi: {
-    const uint32_t block = masks_.block_of(v);
-    const auto n = static_cast<unsigned>(f_.operands(v).size());
-    z3::expr result = m(n - 1);
-    for (unsigned e = n - 1; e-- > 0;) result = z3::ite(way(block) == static_cast<int>(e), m(e), result);
-    return result;
-  }
-  default: return unknown(v);
+  case Op::phi: return join(v);
+  case Op::load: return mask(f_.operand(v, 1)) && unknown(v);
+  default: return function_of_operands(v);
   }
 }
 
@@ -135,7 +161,9 @@ z3::expr World::model_bits(Value v) {
   case Op::trunc: return b(0).extract(width - 1, 0);
   case Op::select: return z3::ite(mask(f_.operand(v, 0)), b(1), b(2));
   case Op::lane_id: return lane_.extract(31, 0);
-  default: return unknown(v);
+  case Op::phi: return join(v);
+  case Op::load: return z3::ite(mask(f_.operand(v, 1)), unknown(v), z3_.bv_val(0, width));
+  default: return function_of_operands(v);
   }
 }
 

@@ -14,15 +14,22 @@ namespace lanewise::analysis {
 /// anew in another iteration get other unknowns: a World is one choice of iteration.
 class World {
  public:
-  World(z3::context& context, const ir::Function& function, const MaskAlgebra& masks, std::string suffix)
+  /// What it says of operations that make no masks: nothing (their results are unknown), or that equal
+  /// operands give equal results, which way into a join was taken, and that a load is 0 where it is off.
+  enum class Model : uint8_t { masks, values };
+
+  World(z3::context& context, const ir::Function& function, const MaskAlgebra& masks, std::string suffix,
+        Model model)
       : z3_(context), f_(function), masks_(masks), suffix_(std::move(suffix)),
-        lane_(context.bv_const("lane", 64)) {}
+        lane_(context.bv_const("lane", 64)), model_(model) {}
 
   /// Values of `loop` differ from those of `base`, all others are the same.
   void derive_from(World& base, uint32_t loop) {
     base_ = &base;
     loop_ = loop;
   }
+  /// Values of these blocks differ too.
+  void differ_in(std::vector<bool> blocks) { differs_ = std::move(blocks); }
   /// Says what a value is in this world (a loop phi seen from its incoming edge).
   void define(ir::Value v, const z3::expr& e) { known_.insert_or_assign(v.index, e); }
 
@@ -46,7 +53,8 @@ class World {
 
  private:
   [[nodiscard]] bool in_loop(uint32_t block) const {
-    return block != cfg::none && masks_.loops().contains(loop_, block);
+    return block != cfg::none &&
+           (masks_.loops().contains(loop_, block) || (block < differs_.size() && differs_[block]));
   }
   z3::expr of(ir::Value v);
   [[nodiscard]] bool is_modelled(ir::Value v) const;
@@ -55,6 +63,8 @@ class World {
   z3::expr model_mask(ir::Value v);
   z3::expr model_bits(ir::Value v);
   z3::expr outcome(ir::Value v);
+  z3::expr function_of_operands(ir::Value v);
+  z3::expr join(ir::Value v);
 
   z3::context& z3_;
   const ir::Function& f_;
@@ -63,6 +73,8 @@ class World {
   z3::expr lane_;
   World* base_ = nullptr;
   uint32_t loop_ = 0;
+  std::vector<bool> differs_;
+  Model model_;
   std::unordered_map<uint32_t, z3::expr> known_;
 };
 

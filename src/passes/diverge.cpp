@@ -31,12 +31,16 @@ class Diverge {
     for (uint32_t b = 0; b < f_.blocks.size(); ++b)
       for (const Value v : f_.blocks[b].instructions) home_[v.index] = b;
     for (const Block b : dominators_.reverse_postorder()) visit(b);
-    if (!options_.reconverges && lanes_meet_again()) return {};
+    if (branches_.empty() || (!options_.reconverges && lanes_meet_again())) return {};
+    std::optional<Function> before;
+    if (options_.prove) before = f_;
     for (const auto& [block, mask] : branches_) {
       f_.operands(f_[block].instructions.back())[0] = mask;
       f_.divergent = true;
     }
-    if (!branches_.empty()) use_what_is_known();
+    use_what_is_known();
+    if (before)
+      result_.proof = analysis::prove_diverge(*before, masks_, demand_ ? &*demand_ : nullptr, claims_);
     return result_;
   }
 
@@ -71,6 +75,7 @@ class Diverge {
     }
   }
 
+  [[nodiscard]] bool breaks(BrokenDivergeRule rule) const { return options_.broken == rule; }
   [[nodiscard]] Formula formula(Value mask) const { return masks_.formula_of(mask); }
   /// In every lane where a is true, b is.
   bool implies(Formula a, Formula b) { return masks_.bounded().implies(a, b); }
@@ -83,9 +88,11 @@ class Diverge {
   bool only_for(Value v, Formula inside) {
     switch (f_[v].op) {
     case Op::store:
-    case Op::atomic: return implies(formula(f_.operand(v, 1)), inside);
+    case Op::atomic:
+      return breaks(BrokenDivergeRule::stores_unchecked) || implies(formula(f_.operand(v, 1)), inside);
     case Op::host_ballot:
-    case Op::host_any: return implies(formula(f_.operand(v, 0)), inside);
+    case Op::host_any:
+      return breaks(BrokenDivergeRule::votes_unchecked) || implies(formula(f_.operand(v, 0)), inside);
     case Op::host_shuffle:
     case Op::host_broadcast:
     case Op::barrier:
@@ -166,7 +173,9 @@ class Diverge {
         region.push_back(to);
       }
     }
-    return phis_agree(b, seen, m);
+    if (!breaks(BrokenDivergeRule::live_out_unchecked) && !phis_agree(b, seen, m)) return false;
+    claims_.regions.push_back({b.from, b.mask});
+    return true;
   }
 
   bool phis_agree(const Branch& b, const std::unordered_set<uint32_t>& region, Formula m) {
@@ -198,7 +207,7 @@ class Diverge {
     const Formula stay = formula(b.mask);
     const auto in = carried_mask(header, loop, stay);
     if (!in) return false;
-    LoopFacts facts{header, b.from, formula(*in), stay, {}};
+    LoopFacts facts{header, b.from, formula(*in), stay, {}, {}};
     std::vector<Block> body{header};
     std::unordered_set<uint32_t> seen{header.index};
     for (size_t i = 0; i < body.size(); ++i) { // grows on the way
@@ -219,13 +228,18 @@ class Diverge {
         if (seen.insert(to.index).second) body.push_back(to);
       }
     }
-    return live_out_stands_still(seen, facts);
+    if (!live_out_stands_still(seen, facts) && !breaks(BrokenDivergeRule::loop_live_out_unchecked))
+      return false;
+    claims_.loops.push_back({b.from, b.mask, *in, std::move(facts.pairs)});
+    return true;
   }
 
   struct LoopFacts {
     Block header, from;
     Formula in, stay;
     std::unordered_map<uint32_t, bool> still; ///< values already asked about
+    std::vector<analysis::DivergeClaims::Still>
+        pairs; ///< of them, what does, and the phi that brings it along
   };
 
   [[nodiscard]] Value any_of(const Branch& b) const { return f_.operand(f_[b.from].instructions.back(), 0); }
@@ -255,6 +269,7 @@ class Diverge {
       if (f_[phi].op != Op::phi) break;
       if (f_[phi].type != Type::u1 || !implies(stay, formula(phi))) continue;
       bool shrinks = true;
+      if (breaks(BrokenDivergeRule::loop_may_widen)) return phi;
       for (unsigned e = 0; e < predecessors.size() && shrinks; ++e)
         if (masks_.loops().contains(loop, predecessors[e].index))
           shrinks = implies(formula(f_.operand(phi, e)), stay);
@@ -310,6 +325,7 @@ class Diverge {
       for (unsigned e = 0; e < predecessors.size() && carries; ++e)
         if (masks_.is_back_edge(facts.header, e)) carries = equal_outside(f_.operand(phi, e), v, facts.stay);
       still = carries;
+      if (still) facts.pairs.push_back({phi, v});
     }
     facts.still.emplace(v.index, still);
     return still;
@@ -406,7 +422,7 @@ class Diverge {
         // A ballot of a mask that is true here is not the ballot of a constant.
         const OpKind kind = info(f_[v].op).kind;
         if (kind == OpKind::gather || (kind == OpKind::reduce && f_[v].op != Op::host_any)) continue;
-        for (Value& o : f_.operands(v)) settle(o, here);
+        for (Value& o : f_.operands(v)) settle(o, here, {.at = b});
       }
     }
     settle_phis(known);
@@ -422,7 +438,7 @@ class Diverge {
         if (at_end == kTrue) continue;
         for (const Value v : f_[b].instructions) {
           if (f_[v].op != Op::phi) break;
-          settle(f_.operands(v)[e], at_end);
+          settle(f_.operands(v)[e], at_end, {.phi = v, .at = b, .edge = e});
         }
       }
     }
@@ -437,11 +453,16 @@ class Diverge {
     return b.successors[0] == to ? m : FormulaPool::not_(m);
   }
 
-  void settle(Value& operand, Formula known) {
+  void settle(Value& operand, Formula known, analysis::DivergeClaims::Known claim) {
     if (f_[operand].type != Type::u1 || f_.is_constant(operand)) return;
     const Formula m = formula(operand);
     const bool is_true = implies(known, m);
     if (!is_true && !implies(known, FormulaPool::not_(m))) return;
+    if (options_.prove) {
+      claim.mask = operand;
+      claim.is = is_true;
+      claims_.known.push_back(claim);
+    }
     operand = f_.constant(Type::u1, is_true);
     ++result_.known;
   }
@@ -459,6 +480,7 @@ class Diverge {
   std::optional<analysis::LaneDemand> demand_;
   std::optional<analysis::Users> users_;
   std::vector<std::pair<Block, Value>> branches_;
+  analysis::DivergeClaims claims_;
   std::unordered_set<uint64_t> asked_;
   unsigned steps_ = 0;
   DivergeResult result_;

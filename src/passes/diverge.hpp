@@ -11,14 +11,26 @@
 // What must hold is listed at the functions in diverge.cpp; docs/passes.md draws it.
 #pragma once
 
+#include "analysis/diverge_proof.hpp"
 #include "ir/ir.hpp"
 
 namespace lanewise::passes {
+
+/// Rules that a test may break on purpose, to show that the prover and execution notice (tests/mutations).
+enum class BrokenDivergeRule : uint8_t {
+  none,
+  votes_unchecked,         ///< a vote or ballot inside a region may ask for lanes outside
+  stores_unchecked,        ///< so may a store
+  live_out_unchecked,      ///< what a region leaves in lanes outside is not compared
+  loop_may_widen,          ///< lanes that left a loop may come back
+  loop_live_out_unchecked, ///< values read behind a loop need not stand still
+};
 
 struct DivergeResult {
   unsigned regions = 0; ///< branches around regions that lanes now take by themselves
   unsigned loops = 0;   ///< loops that lanes now leave by themselves
   unsigned known = 0;   ///< uses of masks that are true or false where they stand
+  analysis::ProofReport proof;
   [[nodiscard]] bool changed() const { return regions + loops + known != 0; }
 };
 
@@ -26,6 +38,8 @@ struct DivergeOptions {
   /// The host brings lanes together where their ways meet, as structured control flow says, so that
   /// operations among lanes may follow. Without that, nothing diverges in front of one.
   bool reconverges = false;
+  bool prove = false; ///< fill `proof`: every region, loop and known mask becomes an obligation for Z3
+  BrokenDivergeRule broken = BrokenDivergeRule::none; ///< for tests
 };
 
 /// Cost: near-linear; values of a region are looked at once for each region around it, up to a depth limit

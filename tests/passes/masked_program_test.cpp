@@ -97,5 +97,30 @@ TEST(MaskedPrograms, KeepTheirMeaning) {
   EXPECT_GT(counts.loops, count / 10);
 }
 
+/// Whatever diverges is proved.
+TEST(MaskedPrograms, ConversionsAreProved) {
+  unsigned conversions = 0;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    ir::Function f = tests::masked_program(seed);
+    ASSERT_TRUE(run(f, {}));
+    for (const unsigned host_lanes : {32u, 8u}) {
+      auto lowered = spirv::lower_waves(f, {.seating = {32, host_lanes, {29, 1, 1}}});
+      ASSERT_TRUE(lowered) << lowered.error().to_string();
+      simplify(*lowered);
+      dead_code(*lowered);
+      const ir::Function before = *lowered;
+      const auto diverged = diverge(*lowered, {.reconverges = true, .prove = true});
+      conversions += diverged.regions + diverged.loops;
+      for (const auto& failure : diverged.proof.failures)
+        ADD_FAILURE() << "seed " << seed << ", S' " << host_lanes << ", %" << failure.value.index << ": "
+                      << failure.what << (failure.refuted ? "" : " (not decided)") << '\n'
+                      << ir::print(before);
+      EXPECT_EQ(diverged.proof.proved, diverged.proof.total());
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(conversions, 12u);
+}
+
 } // namespace
 } // namespace lanewise::passes
