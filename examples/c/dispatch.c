@@ -1,8 +1,9 @@
 /* A host program that uses Lanewise's C ABI: registers a shader that calls through a pointer in its user data, then
  * binds dispatches with different pointers. It stops where a Vulkan program would go on: with SPIR-V words, push
- * constants as docs/abi.md has them, and the table that goes behind the dispatch packet.
+ * constants as docs/abi.md has them, and the table that goes behind the dispatch packet. With a folder as its
+ * argument it also records a dispatch there, for `lanewise replay FILE --check`.
  *
- *   cc dispatch.c $(pkg-config --cflags --libs lanewise) && ./a.out */
+ *   cc dispatch.c $(pkg-config --cflags --libs lanewise) && ./a.out [FOLDER] */
 #include <lanewise/lanewise.h>
 
 #include <stdio.h>
@@ -20,8 +21,8 @@ static const uint32_t shader_code[] = {
 static const char description[] =
     "{\"format\": \"lanewise-raw-1\", \"kernels\": [{\"name\": \"main\", \"wave\": 32, \"vgprs\": 8, \"user_data\": 4}]}";
 
-/* The guest's memory: one mapping with two functions, at guest address 0x100000. */
-enum { memory_words = 64, square_at = 128 };
+/* The guest's memory: one mapping with two functions and the 64 words of output, at guest address 0x100000. */
+enum { memory_words = 256, square_at = 128, output_at = 512 };
 struct guest {
   uint32_t words[memory_words];
   uint64_t version; /* grows with every write */
@@ -63,7 +64,7 @@ static int failed(const char* what, lw_error* error) {
 
 /* Binds a dispatch whose user data is the output's address and the function's; the module's id, 0 if it fails. */
 static uint64_t bind(lw_library* library, const lw_shader* shader, const lw_memory* memory, uint64_t function) {
-  const uint64_t user_data[2] = {0x200000, function};
+  const uint64_t user_data[2] = {guest_address + output_at, function};
   const lw_invocation invocation = {user_data, sizeof user_data, 0x300000, 0};
   lw_binding* binding = NULL;
   lw_error* error = NULL;
@@ -82,7 +83,20 @@ static uint64_t bind(lw_library* library, const lw_shader* shader, const lw_memo
   return id;
 }
 
-int main(void) {
+/* Records a dispatch of 64 work-items with all memory that it touches; 0 if it fails. */
+static int record(lw_library* library, const lw_shader* shader, const lw_memory* memory, uint64_t function) {
+  const uint64_t user_data[2] = {guest_address + output_at, function};
+  const lw_invocation invocation = {user_data, sizeof user_data, 0x300000, 0};
+  const uint32_t grid[3] = {64, 1, 1};
+  char file[256];
+  lw_error* error = NULL;
+  if (lw_record(library, shader, memory, &invocation, grid, file, sizeof file, &error) != LW_OK)
+    return !failed("record", error);
+  printf("recorded: %s\n", file);
+  return 1;
+}
+
+int main(int argc, char** argv) {
   static const uint32_t twice[] = {0x34020281, 0xbe80201e};              /* v1 = v1 << 1; s_setpc_b64 s[30:31] */
   static const uint32_t square[] = {0xd5690001, 0x00020301, 0xbe80201e}; /* v1 = v1 * v1; s_setpc_b64 s[30:31] */
   static struct guest guest;
@@ -96,7 +110,7 @@ int main(void) {
   if (lw_program_load_raw(description, strlen(description), shader_code, sizeof shader_code, &program, &error) != LW_OK)
     return failed("load", error);
   lw_library* library = NULL;
-  const lw_library_options options = {.validate = 1};
+  const lw_library_options options = {.validate = 1, .record_folder = argc > 1 ? argv[1] : NULL};
   if (lw_library_create(&options, &library, &error) != LW_OK) return failed("create", error);
   lw_shader* shader = NULL;
   if (lw_shader_add(library, program, "main", NULL, &shader, &error) != LW_OK) return failed("add", error);
@@ -112,8 +126,10 @@ int main(void) {
   guest_write(&guest, 0, square, 3);                                    /* the guest changes its code */
   const uint64_t changed = bind(library, shader, &memory, guest_address);
 
+  if (argc > 1 && !record(library, shader, &memory, guest_address + square_at)) return 1;
+
   /* A pointer that leads nowhere is an error with the reason. */
-  const uint64_t bad[2] = {0x200000, 0xdead0000};
+  const uint64_t bad[2] = {guest_address + output_at, 0xdead0000};
   const lw_invocation invocation = {bad, sizeof bad, 0x300000, 0};
   lw_binding* none = NULL;
   const lw_status refused = lw_bind(library, shader, &memory, &invocation, &none, &error);

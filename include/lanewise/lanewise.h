@@ -84,6 +84,9 @@ typedef struct lw_library_options {
   uint64_t cache_bytes;     /* 0: 256 MiB */
   uint32_t threads;         /* that compile; 0: as many as cores */
   uint64_t memory_bytes;    /* of modules and callees kept in memory; 0: 512 MiB */
+  /* Registrations and dispatches that fail go there as capsules (docs/capsules.md); NULL: nowhere. */
+  const char* record_folder;
+  int record_all;           /* those that succeed too */
 } lw_library_options;
 
 /* `options` may be NULL. */
@@ -127,6 +130,13 @@ LW_API lw_status lw_bind(lw_library* library, const lw_shader* shader, const lw_
 LW_API void lw_binding_free(lw_binding* binding);
 /* 1 if the code that the binding was made for is unchanged, else 0. */
 LW_API int lw_binding_is_current(lw_library* library, const lw_binding* binding);
+
+/* Writes a dispatch of `grid` work-items, with all memory that it touches, as a capsule that can be run elsewhere into
+ * the record folder. To learn which memory belongs to it, the dispatch runs on an interpreter, in a copy of the guest's
+ * memory. The file's name is written to `file`, if that is not NULL, and is cut to `file_size` bytes with the 0. */
+LW_API lw_status lw_record(lw_library* library, const lw_shader* shader, const lw_memory* memory,
+                           const lw_invocation* invocation, const uint32_t grid[3], char* file,
+                           size_t file_size, lw_error** error);
 
 LW_API void lw_library_forget_memory(lw_library* library, const void* user);
 

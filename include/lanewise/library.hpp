@@ -13,6 +13,9 @@
 #include "lanewise/guest_memory.hpp"
 #include "lanewise/lanewise.hpp"
 
+#include <array>
+#include <string>
+
 namespace lanewise {
 
 namespace runtime {
@@ -109,6 +112,13 @@ class ShaderLibrary {
   /// Whether the code that a binding was made for still stands in the guest's memory; to be asked right
   /// before the dispatch, if the guest may write code meanwhile.
   [[nodiscard]] bool is_current(const Binding& binding, const GuestMemory& memory);
+  /// Writes a dispatch of `grid` work-items as a capsule that can be run elsewhere (`lanewise replay
+  /// --check`, docs/capsules.md) into LibraryOptions::record_folder, and returns the file. To learn which
+  /// memory belongs to it, the dispatch runs on the interpreter, in a copy: much slower than on a device. One
+  /// that cannot be linked or fails is recorded too. Errors: call (no such folder, a grid that does not fit),
+  /// limit (a dispatch that takes too long, or touches more than 1 GiB), system.
+  [[nodiscard]] Expected<std::string> record(const Shader& shader, const GuestMemory& memory,
+                                             const Invocation& invocation, std::array<uint32_t, 3> grid);
   /// GuestMemory objects are told apart by their address: say so before one goes away.
   void forget(const GuestMemory& memory);
 

@@ -124,8 +124,16 @@ lanewise::LibraryOptions options_of(const lw_library_options* o) {
   if (o->cache_bytes) options.cache_bytes = o->cache_bytes;
   if (o->memory_bytes) options.memory_bytes = o->memory_bytes;
   options.threads = o->threads;
+  if (o->record_folder) options.record_folder = o->record_folder;
+  options.record_all = o->record_all != 0;
   return options;
 }
+
+lanewise::Invocation invocation_of(const lw_invocation& i) {
+  return {bytes_of(i.arguments, i.arguments_size), i.arguments_address, i.image_base};
+}
+
+bool is_complete(const lw_memory& memory) { return memory.extent && memory.read && memory.write_version; }
 
 std::shared_ptr<const CallbackMemory> memory_of(lw_library& library, const lw_memory& memory) {
   const std::lock_guard guard(library.lock);
@@ -227,14 +235,26 @@ lw_status lw_bind(lw_library* library, const lw_shader* shader, const lw_memory*
                   const lw_invocation* invocation, lw_binding** binding, lw_error** error) {
   return guarded(error, [&]() -> Expected<void> {
     if (!library || !shader || !memory || !invocation || !binding) return null_argument();
-    if (!memory->extent || !memory->read || !memory->write_version) return null_argument();
+    if (!is_complete(*memory)) return null_argument();
     *binding = nullptr;
     auto guest = memory_of(*library, *memory);
-    auto bound = library->library.bind(shader->shader, *guest,
-                                       {bytes_of(invocation->arguments, invocation->arguments_size),
-                                        invocation->arguments_address, invocation->image_base});
+    auto bound = library->library.bind(shader->shader, *guest, invocation_of(*invocation));
     if (!bound) return std::unexpected(std::move(bound.error()));
     *binding = new lw_binding{std::move(*bound), std::move(guest)};
+    return {};
+  });
+}
+
+lw_status lw_record(lw_library* library, const lw_shader* shader, const lw_memory* memory,
+                    const lw_invocation* invocation, const uint32_t grid[3], char* file, size_t file_size,
+                    lw_error** error) {
+  return guarded(error, [&]() -> Expected<void> {
+    if (!library || !shader || !memory || !invocation || !grid || !is_complete(*memory))
+      return null_argument();
+    auto written = library->library.record(shader->shader, CallbackMemory(*memory),
+                                           invocation_of(*invocation), {grid[0], grid[1], grid[2]});
+    if (!written) return std::unexpected(std::move(written.error()));
+    if (file && file_size > 0) file[written->copy(file, file_size - 1)] = 0;
     return {};
   });
 }

@@ -231,7 +231,7 @@ Capsule capsule_of(const container::ShaderBinary& binary, const container::Kerne
   c.binary = binary;
   c.binary.kernels = {kernel};
   c.binary.symbols.clear();
-  c.block = options.block;
+  c.block = workgroup_of(kernel, options.block);
   c.seating = options.seating;
   c.subgroup_size = options.host.subgroup_size;
   c.subgroup_operations = options.host.subgroup_operations;

@@ -51,11 +51,6 @@ void for_each_function(ir::Program& p, F visit) {
   for (ir::CalleeFunction& c : p.callees) visit(c.function);
 }
 
-std::array<uint32_t, 3> workgroup_of(const container::Kernel& kernel, const std::array<uint32_t, 3>& wanted) {
-  if (wanted != std::array<uint32_t, 3>{}) return wanted;
-  return kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1});
-}
-
 Expected<spirv::Seating> seat(const container::Kernel& kernel, const CompileOptions& options) {
   spirv::Seating s;
   s.wave_size = kernel.descriptor.wave32 ? 32 : 64;
@@ -244,6 +239,11 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
 }
 
 } // namespace
+
+std::array<uint32_t, 3> workgroup_of(const container::Kernel& kernel, const std::array<uint32_t, 3>& wanted) {
+  if (wanted != std::array<uint32_t, 3>{}) return wanted;
+  return kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1});
+}
 
 Expected<CompiledKernel> compile(const container::ShaderBinary& binary, const container::Kernel& kernel,
                                  const CompileOptions& options) {

@@ -65,6 +65,10 @@ struct CompileOptions {
   ProgramObserver look;
 };
 
+/// The workgroup that zeros of CompileOptions::block stand for, else what is wanted.
+[[nodiscard]] std::array<uint32_t, 3> workgroup_of(const container::Kernel& kernel,
+                                                   const std::array<uint32_t, 3>& wanted);
+
 struct StageTimes {
   double translate_us = 0, passes_us = 0, lower_us = 0, emit_us = 0, validate_us = 0;
   /// Validation is no part of recompiling.

@@ -67,6 +67,15 @@ Expected<Binding> ShaderLibrary::bind(const Shader& shader, const GuestMemory& m
   return Binding(std::make_shared<const runtime::Binding>(std::move(*bound)));
 }
 
+Expected<std::string> ShaderLibrary::record(const Shader& shader, const GuestMemory& memory,
+                                            const Invocation& invocation, std::array<uint32_t, 3> grid) {
+  auto file = impl_->record_dispatch(
+      shader.impl_, memory, {invocation.arguments, invocation.arguments_address, invocation.image_base},
+      grid);
+  if (!file) return std::unexpected(std::move(file.error()));
+  return file->string();
+}
+
 bool ShaderLibrary::is_current(const Binding& binding, const GuestMemory& memory) {
   return impl_->is_current(*binding.impl_, memory);
 }

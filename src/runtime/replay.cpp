@@ -2,7 +2,6 @@
 
 #include "container/guest_abi.hpp"
 #include "container/kernarg.hpp"
-#include "ir/interpreter.hpp"
 #include "ir/verifier.hpp"
 #include "passes/pipeline.hpp"
 #include "rdna2/emulator.hpp"
@@ -15,13 +14,12 @@ namespace lanewise::runtime {
 namespace {
 
 /// A copy of the capsule's memory that a program may change, and a dispatch packet beside it.
-class ReplayMemory final : public ir::InterpreterMemory {
+class ReplayMemory final : public DispatchMemory {
  public:
   explicit ReplayMemory(const Capsule& c) {
     for (const Capsule::Region& r : c.memory) regions_[r.address] = r.bytes;
   }
-  /// Puts bytes where nothing is; their address.
-  uint64_t add(std::vector<uint8_t> bytes) {
+  uint64_t add(std::vector<uint8_t> bytes) override {
     uint64_t end = 0x1000;
     if (!regions_.empty()) end = regions_.rbegin()->first + regions_.rbegin()->second.size();
     const uint64_t address = (end + 0x1ffff) & ~uint64_t{0xffff};
@@ -61,13 +59,13 @@ class ReplayMemory final : public ir::InterpreterMemory {
 };
 
 std::vector<uint8_t> packet_of(const Capsule& c, const std::vector<uint8_t>& table) {
-  std::vector<uint8_t> packet(guest_abi::packet::bytes);
+  std::vector<uint8_t> packet(guest_abi::packet::bytes + table.size());
   for (unsigned i = 0; i < 3; ++i) {
     const auto size = static_cast<uint16_t>(c.block[i]);
     std::memcpy(&packet[guest_abi::packet::workgroup_size_x + 2 * i], &size, 2);
     std::memcpy(&packet[guest_abi::packet::grid_size_x + 4 * i], &c.grid[i], 4);
   }
-  packet.insert(packet.end(), table.begin(), table.end());
+  std::ranges::copy(table, packet.begin() + guest_abi::packet::bytes);
   return packet;
 }
 
@@ -125,6 +123,19 @@ Expected<MemoryAfter> replay_on_emulator(const Capsule& c, uint64_t max_instruct
   return after;
 }
 
+ir::InterpreterDispatch interpreter_dispatch(const Capsule& c, DispatchMemory& memory,
+                                             const std::vector<uint8_t>& callee_table) {
+  ir::InterpreterDispatch d{.grid = c.grid, .workgroup = c.block};
+  d.dispatch_ptr = memory.add(packet_of(c, callee_table));
+  d.queue_ptr = memory.add(std::vector<uint8_t>(256));
+  d.kernarg_ptr = c.kernarg_address;
+  uint64_t unused = 0;
+  if (!c.kernarg.empty() && !memory.load(c.kernarg_address, 1, unused)) d.kernarg_ptr = memory.add(c.kernarg);
+  d.image_base = c.image_base;
+  d.dynamic_lds_bytes = c.dynamic_lds_bytes;
+  return d;
+}
+
 Expected<MemoryAfter> replay_on_interpreter(const Capsule& c, const ReplayedProgram& p,
                                             const ir::Function& function, unsigned host_lanes) {
   std::vector<uint8_t> table;
@@ -134,14 +145,7 @@ Expected<MemoryAfter> replay_on_interpreter(const Capsule& c, const ReplayedProg
     table = std::move(*made);
   }
   ReplayMemory memory(c);
-  ir::InterpreterDispatch d{.grid = c.grid, .workgroup = c.block};
-  d.dispatch_ptr = memory.add(packet_of(c, table));
-  d.queue_ptr = memory.add(std::vector<uint8_t>(256));
-  d.kernarg_ptr = c.kernarg_address;
-  uint64_t unused = 0;
-  if (!c.kernarg.empty() && !memory.load(c.kernarg_address, 1, unused)) d.kernarg_ptr = memory.add(c.kernarg);
-  d.image_base = c.image_base;
-  d.dynamic_lds_bytes = c.dynamic_lds_bytes;
+  ir::InterpreterDispatch d = interpreter_dispatch(c, memory, table);
   d.host_invocations = host_lanes;
   if (auto done = ir::interpret(function, d, memory); !done) return std::unexpected(std::move(done.error()));
   return memory.take();
@@ -150,9 +154,11 @@ Expected<MemoryAfter> replay_on_interpreter(const Capsule& c, const ReplayedProg
 Expected<std::vector<ReplayStep>> replay_check(const Capsule& c) {
   if (!c.has_dispatch())
     return fail(ErrorKind::call,
-                c.bound ? "the capsule is a dispatch as a library recorded it, without grid and buffers"
+                c.bound ? "the capsule is a dispatch as bind() saw it, without grid and buffers"
                         : "the capsule is a registration, without a dispatch",
-                {}, "it can be linked and compiled, not run; lanewise run --capsule makes capsules that run");
+                {},
+                "it can be linked and compiled, not run; record() of a library and lanewise run --capsule "
+                "make capsules that run");
   auto program = replay(c);
   if (!program) return std::unexpected(std::move(program.error()));
   auto reference = replay_on_emulator(c);

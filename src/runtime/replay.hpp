@@ -1,6 +1,7 @@
 // Capsules brought to life again.
 #pragma once
 
+#include "ir/interpreter.hpp"
 #include "runtime/capsule.hpp"
 #include "runtime/linked.hpp"
 
@@ -29,6 +30,17 @@ using MemoryAfter = std::map<uint64_t, std::vector<uint8_t>>;
                                                           const ReplayedProgram& program,
                                                           const ir::Function& function,
                                                           unsigned host_lanes = 0);
+
+/// Memory that a capsule's dispatch runs in on the interpreter.
+class DispatchMemory : public ir::InterpreterMemory {
+ public:
+  /// Puts bytes of our own where nothing is; their address.
+  virtual uint64_t add(std::vector<uint8_t> bytes) = 0;
+};
+/// What the interpreter is told; the dispatch packet with the callee table behind it, the queue and, if it is
+/// not in memory, the kernarg segment are added to the memory.
+[[nodiscard]] ir::InterpreterDispatch interpreter_dispatch(const Capsule& capsule, DispatchMemory& memory,
+                                                           const std::vector<uint8_t>& callee_table);
 
 struct ReplayStep {
   std::string name;

@@ -1,5 +1,6 @@
 #include "runtime/shader_library.hpp"
 
+#include "runtime/dispatch_recorder.hpp"
 #include "runtime/serialize.hpp"
 #include "support/limits.hpp"
 
@@ -105,10 +106,7 @@ Expected<std::shared_ptr<const PreparedShader>> ShaderLibrary::prepared(const co
   return shader;
 }
 
-/// Recording must not disturb: what cannot be written is left out.
-void ShaderLibrary::record(Capsule capsule, const Error* error) {
-  if (!error && !options_.record_all) return;
-  if (error) capsule.note = error->to_string();
+Expected<std::filesystem::path> ShaderLibrary::write(const Capsule& capsule) {
   std::string name;
   for (const char letter : capsule.kernel().name.substr(0, 64))
     name += std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
@@ -116,8 +114,18 @@ void ShaderLibrary::record(Capsule capsule, const Error* error) {
   const auto bytes = serialize(capsule);
   std::error_code ignored;
   std::filesystem::create_directories(options_.record_folder, ignored);
-  std::ofstream(file, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) return fail(ErrorKind::system, "cannot be written", file.string());
+  return file;
+}
+
+/// Recording on the way must not disturb: what cannot be written is left out.
+void ShaderLibrary::record(Capsule capsule, const Error* error) {
+  if (!error && !options_.record_all) return;
+  if (error) capsule.note = error->to_string();
+  (void)write(capsule);
 }
 
 Expected<ShaderPtr> ShaderLibrary::add(const container::ShaderBinary& binary, const container::Kernel& kernel,
@@ -257,6 +265,19 @@ Expected<Binding> ShaderLibrary::bind(const ShaderPtr& shader, const GuestMemory
   capsule.memory = recording.regions();
   record(std::move(capsule), binding ? nullptr : &binding.error());
   return binding;
+}
+
+Expected<std::filesystem::path> ShaderLibrary::record_dispatch(const ShaderPtr& shader,
+                                                               const GuestMemory& memory,
+                                                               const Invocation& invocation,
+                                                               std::array<uint32_t, 3> grid) {
+  if (!shader->registration_)
+    return fail(ErrorKind::call, "the library has no folder for records", {},
+                "set LibraryOptions::record_folder");
+  auto capsule =
+      runtime::record_dispatch(*shader->registration_, shader->prepared(), memory, invocation, grid);
+  if (!capsule) return std::unexpected(std::move(capsule.error()));
+  return write(*capsule);
 }
 
 Expected<Binding> ShaderLibrary::bind_unrecorded(const ShaderPtr& shader, const GuestMemory& memory,

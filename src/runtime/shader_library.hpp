@@ -101,6 +101,13 @@ class ShaderLibrary {
   /// dispatch is handed to the device, if the guest may write code meanwhile.
   [[nodiscard]] bool is_current(const Binding& binding, const GuestMemory& memory);
 
+  /// Writes the dispatch, with all memory that it touches, as a capsule that can be run into the record
+  /// folder; the file. Errors: record_dispatch(), call (no record folder), system.
+  [[nodiscard]] Expected<std::filesystem::path> record_dispatch(const ShaderPtr& shader,
+                                                                const GuestMemory& memory,
+                                                                const Invocation& invocation,
+                                                                std::array<uint32_t, 3> grid);
+
   void forget(const GuestMemory& memory) { callees_.forget(memory); }
   [[nodiscard]] LibraryStatistics statistics() const;
   [[nodiscard]] cache::Store* store() const { return modules_.store(); }
@@ -119,6 +126,7 @@ class ShaderLibrary {
   [[nodiscard]] Expected<Binding> bind_unrecorded(const ShaderPtr& shader, const GuestMemory& memory,
                                                   const Invocation& invocation);
   void record(Capsule capsule, const Error* error);
+  [[nodiscard]] Expected<std::filesystem::path> write(const Capsule& capsule);
   [[nodiscard]] Expected<void> check_code(const RegisteredShader& shader, const GuestMemory& memory) const;
   [[nodiscard]] Expected<std::shared_ptr<const LinkedModule>> module_for(const ShaderPtr& shader,
                                                                          const Targets& targets);

@@ -1,6 +1,7 @@
 // Capsules: written, read back, replayed, reduced.
 #include "host_memory.hpp"
 #include "pointer_launch.hpp"
+#include "runtime/dispatch_recorder.hpp"
 #include "runtime/reduce.hpp"
 #include "runtime/replay.hpp"
 #include "runtime/shader_library.hpp"
@@ -100,7 +101,9 @@ TEST_F(Capsules, DamagedAndForeignFilesAreRefused) {
     auto flipped = bytes;
     flipped[at] ^= 0x20;
     // A bit that zstd does not look at changes nothing.
-    if (const auto c = runtime::deserialize_capsule(flipped)) EXPECT_EQ(runtime::serialize(*c), bytes) << at;
+    if (const auto c = runtime::deserialize_capsule(flipped)) {
+      EXPECT_EQ(runtime::serialize(*c), bytes) << at;
+    }
   }
   bytes[8] = 9; // the version
   const auto other = runtime::deserialize_capsule(bytes);
@@ -147,6 +150,116 @@ bad%:
   const auto again = runtime::replay(*c);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().to_string(), failure.error().to_string());
+}
+
+/// A dispatch of every program, recorded by a library that has only the guest's memory to read: it runs, and
+/// leaves what the launch with all its buffers leaves.
+TEST_F(Capsules, LibrariesRecordDispatchesThatRun) {
+  auto library = runtime::ShaderLibrary::create({.record_folder = folder_ / "records"});
+  ASSERT_TRUE(library);
+  unsigned recorded = 0;
+  for (size_t i = 0; i < assembled_.size(); ++i) {
+    const PointerProgram& p = pointer_programs()[i];
+    SCOPED_TRACE(p.name);
+    const PointerLaunch l = pointer_launch(p, assembled_[i], 32);
+    const Capsule whole = capsule(l);
+    HostMemory memory;
+    for (const Capsule::Region& r : whole.memory) memory.map(r.address, r.bytes);
+    auto shader = (*library)->add(*l.binary, *l.launch.kernel, {.block = l.launch.block});
+    if (!shader) continue; // nothing is registered
+    auto file = (*library)->record_dispatch(*shader, memory, whole.invocation(), whole.grid);
+    ASSERT_TRUE(file) << file.error().to_string();
+    const std::string text = text_of(*file);
+    auto c = runtime::deserialize_capsule({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    ASSERT_TRUE(c) << c.error().to_string();
+    if (p.plus == nullptr) {
+      EXPECT_NE(c->note.find(p.refused ? p.refused : p.unlinked), std::string::npos) << c->note;
+      continue;
+    }
+    EXPECT_EQ(c->note, "");
+    const auto steps = runtime::replay_check(*c);
+    ASSERT_TRUE(steps) << steps.error().to_string();
+    for (const auto& s : *steps) EXPECT_FALSE(s.failed) << s.name << ": " << s.text;
+    const auto expected = runtime::replay_on_emulator(whole), after = runtime::replay_on_emulator(*c);
+    ASSERT_TRUE(expected && after);
+    const Capsule::Region& out = *std::ranges::find(whole.memory, "out", &Capsule::Region::name);
+    uint64_t compared = 0;
+    for (const auto& [address, bytes] : *after) {
+      const uint64_t first = std::max(address, out.address),
+                     end = std::min(address + bytes.size(), out.address + out.bytes.size());
+      for (uint64_t at = first; at < end; ++at, ++compared)
+        ASSERT_EQ(bytes[at - address], expected->at(out.address)[at - out.address])
+            << "byte " << at - out.address;
+    }
+    EXPECT_EQ(compared, out.bytes.size());
+    ++recorded;
+  }
+  EXPECT_GT(recorded, 20u);
+}
+
+/// Of large mappings only the pages that a dispatch touches are kept, across borders of mappings too.
+TEST_F(Capsules, RecordsKeepTouchedPagesOnly) {
+  // s[0:1][id] = id for 64 work-items, and s[2:3] is read across the border of two mappings.
+  auto assembled = assemble(32, std::array<std::string, 1>{R"(
+  v_lshlrev_b32 v1, 2, v0
+  s_load_dwordx2 s[4:5], s[2:3], 0x0
+  v_mov_b32 v3, 0
+  global_load_dwordx2 v[4:5], v3, s[2:3]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_add_nc_u32 v2, s5, v5
+  global_store_dword v1, v2, s[0:1]
+  s_endpgm)"});
+  ASSERT_TRUE(assembled) << assembled.error().to_string();
+  const auto binary = kernel_of((*assembled)[0], 32);
+  HostMemory memory;
+  constexpr uint64_t big = 0x5000'0000, small = 0x6000'0ffc;
+  memory.map(big, std::vector<uint8_t>(1 << 20));
+  memory.map(small, {1, 0, 0, 0});
+  memory.map(small + 4, {2, 0, 0, 0, 9, 9, 9, 9});
+  const uint64_t data[2] = {big + 0x8ff8, small};
+  auto library = runtime::ShaderLibrary::create({.record_folder = folder_ / "records"});
+  ASSERT_TRUE(library);
+  auto shader = (*library)->add(binary, binary.kernels[0], {.block = {64, 1, 1}});
+  ASSERT_TRUE(shader) << shader.error().to_string();
+  const runtime::Invocation invocation{{reinterpret_cast<const uint8_t*>(data), sizeof data}, 0x2000'0000, 0};
+  auto file = (*library)->record_dispatch(*shader, memory, invocation, {64, 1, 1});
+  ASSERT_TRUE(file) << file.error().to_string();
+  const std::string text = text_of(*file);
+  auto c = runtime::deserialize_capsule({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  ASSERT_TRUE(c) << c.error().to_string();
+  EXPECT_EQ(c->note, "");
+  ASSERT_EQ(c->memory.size(), 2u);
+  EXPECT_EQ(c->memory[0].address, big + 0x8000);
+  EXPECT_EQ(c->memory[0].bytes.size(), 0x2000u);
+  EXPECT_EQ(c->memory[1].address, small);
+  EXPECT_EQ(c->memory[1].bytes, (std::vector<uint8_t>{1, 0, 0, 0, 2, 0, 0, 0, 9, 9, 9, 9}));
+  const auto after = runtime::replay_on_emulator(*c);
+  ASSERT_TRUE(after) << after.error().to_string();
+  for (unsigned k = 0; k < 64; ++k) EXPECT_EQ(after->at(big + 0x8000)[0xff8 + 4 * k], 4u) << k;
+  EXPECT_EQ(command("replay " + file->string() + " --check"), 0);
+
+  const auto limited =
+      runtime::record_dispatch(runtime::capsule_of(binary, binary.kernels[0], {.block = {64, 1, 1}}),
+                               (*shader)->prepared(), memory, invocation, {64, 1, 1}, {.max_bytes = 4096});
+  ASSERT_FALSE(limited);
+  EXPECT_EQ(limited.error().kind, ErrorKind::limit) << limited.error().to_string();
+
+  // A dispatch that runs into unmapped memory is recorded with the reason.
+  memory.unmap(small + 4);
+  file = (*library)->record_dispatch(*shader, memory, invocation, {64, 1, 1});
+  ASSERT_TRUE(file) << file.error().to_string();
+  const std::string again = text_of(*file);
+  c = runtime::deserialize_capsule({reinterpret_cast<const uint8_t*>(again.data()), again.size()});
+  ASSERT_TRUE(c);
+  EXPECT_NE(c->note.find("0x60001000"), std::string::npos) << c->note;
+
+  EXPECT_EQ((*library)->record_dispatch(*shader, memory, invocation, {64, 0, 1}).error().kind,
+            ErrorKind::call);
+  auto silent = runtime::ShaderLibrary::create({});
+  ASSERT_TRUE(silent);
+  auto unrecorded = (*silent)->add(binary, binary.kernels[0], {.block = {64, 1, 1}});
+  EXPECT_EQ((*silent)->record_dispatch(*unrecorded, memory, invocation, {64, 1, 1}).error().kind,
+            ErrorKind::call);
 }
 
 TEST_F(Capsules, ReplayCommand) {
