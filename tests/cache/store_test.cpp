@@ -195,7 +195,7 @@ TEST(StoreFaults, KilledWriters) {
       if (!store || write(opened[1], "", 1) != 1) return 1;
       std::mt19937 mine(round);
       while (true) {
-        const unsigned n = mine() % keys;
+        const auto n = static_cast<unsigned>(mine() % keys);
         if (!(*store)->put("test", key(n), value_of(key(n)))) return 2;
       }
     });

@@ -52,7 +52,9 @@ TEST(CallCost, DeepTrees) {
     nodes.push_back({100, {}, true});
     const auto chosen = choose_functions(nodes, {});
     EXPECT_EQ(chosen.size(), depth + 1);
-    if (depth == 30) EXPECT_TRUE(chosen.back());
+    if (depth == 30) {
+      EXPECT_TRUE(chosen.back());
+    }
   }
 }
 
