@@ -8,14 +8,16 @@
 #include "support/limits.hpp"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 namespace lanewise::rdna2 {
 namespace emu {
@@ -349,7 +351,7 @@ Expected<RunStatistics> run_groups(Launch& launch) {
   uint64_t groups = 1;
   for (unsigned d = 0; d < 3; ++d)
     groups *= dispatch.grid[d] / dispatch.block[d] + (dispatch.grid[d] % dispatch.block[d] != 0 ? 1 : 0);
-  const unsigned cores = static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const auto threads =
       static_cast<unsigned>(std::min<uint64_t>(groups, dispatch.threads != 0 ? dispatch.threads : cores));
   std::atomic<uint64_t> next = 0;
@@ -358,7 +360,7 @@ Expected<RunStatistics> run_groups(Launch& launch) {
   RunStatistics total;
   std::optional<std::pair<uint64_t, Error>> failure; // of the lowest workgroup that failed
   // Groups start in the order of their ids, so that one may wait for another with a lower id.
-  const auto work = [&](unsigned) {
+  const auto work = [&] {
     Bench bench;
     RunStatistics mine;
     for (uint64_t group = next++; group < groups && !stop; group = next++) {
@@ -374,10 +376,15 @@ Expected<RunStatistics> run_groups(Launch& launch) {
     total.instructions += mine.instructions;
     total.lane_instructions += mine.lane_instructions;
   };
-  if (threads <= 1)
-    work(0);
-  else
-    tbb::parallel_for(0u, threads, work, tbb::simple_partitioner());
+  {
+    std::vector<std::jthread> others; // joined at the end of this block
+    try {
+      for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The threads that could be had, and this one, run all groups.
+    }
+    work();
+  }
   if (failure) return std::unexpected(failure->second);
   return total;
 }
