@@ -1,10 +1,13 @@
 // lanewise run: one dispatch of one kernel, on the emulator, the IR interpreter or Vulkan.
+#include <cstring>
 #include <iostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <spirv/unified1/spirv.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/input.hpp"
 #include "cli/launch_options.hpp"
 #include "cli/outputs.hpp"
 #include "cli/pass_options.hpp"
@@ -22,8 +25,8 @@ struct RunOptions {
   LaunchOptions launch;
   std::string on = "emulator";
   std::vector<std::string> prints, saves, pngs;
-  std::string capsule;
-  CallForm calls;
+  std::string capsule, module;
+  PassOptions passes;
   bool time = false, json = false;
   runtime::ExecuteOptions execute;
   double seconds = 60;
@@ -35,6 +38,19 @@ struct Outcome {
   std::string executor;
 };
 
+/// Another module in the place of the recompiled one, with the same interface (docs/abi.md).
+Expected<void> replace_module(runtime::CompiledKernel& compiled, const std::string& file) {
+  const auto bytes = read_input(file);
+  if (!bytes) return std::unexpected(bytes.error());
+  std::vector<uint32_t> words(bytes->size() / 4);
+  std::memcpy(words.data(), bytes->data(), 4 * words.size());
+  if (bytes->size() % 4 != 0 || words.size() < 5 || words[0] != spv::MagicNumber)
+    return fail(ErrorKind::input, "is no SPIR-V module", file);
+  if (auto ok = runtime::validate_spirv(words); !ok) return std::unexpected(ok.error());
+  compiled.module.words = std::move(words);
+  return {};
+}
+
 Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options) {
   auto device = runtime::VulkanDevice::open({options.launch.device, options.launch.validation});
   if (!device) return std::unexpected(device.error());
@@ -42,7 +58,8 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
   if (!seating) return std::unexpected(seating.error());
   runtime::CompileOptions compile = runtime::compile_options(launch, **device);
   compile.seating = *seating;
-  compile.calls = options.calls.value();
+  compile.calls = options.passes.calls.value();
+  compile.without = options.passes.without;
   if (options.launch.subgroup) {
     compile.host.subgroup_size = options.launch.subgroup;
     compile.host.subgroup_operations &= options.launch.subgroup > 1;
@@ -58,6 +75,8 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
   auto compiled = linked ? runtime::link(*linked->shader, linked->sets, compile)
                          : runtime::compile(*launch.binary, *launch.kernel, compile);
   if (!compiled) return std::unexpected(compiled.error());
+  if (!options.module.empty())
+    if (auto ok = replace_module(*compiled, options.module); !ok) return std::unexpected(ok.error());
   auto report = runtime::run_on_vulkan(launch, **device, *compiled, execute);
   if (!report) return std::unexpected(report.error());
   return Outcome{std::move(*report), std::move(*compiled), (*device)->info().name};
@@ -112,6 +131,11 @@ nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
                    {"block", launch.block},
                    {"run_ms", outcome.run.run_ms}};
   if (outcome.run.instructions) j["executed_instructions"] = outcome.run.instructions;
+  for (const auto& s : outcome.run.driver) {
+    // Numbers as numbers.
+    const auto value = nlohmann::json::parse(s.text, nullptr, false);
+    j["driver"][s.executable][s.name] = value.is_discarded() ? nlohmann::json(s.text) : value;
+  }
   if (outcome.compiled) {
     j["recompile_ms"] = outcome.compiled->times.total_us() / 1000;
     j["pipeline_ms"] = outcome.run.prepare_ms;
@@ -180,6 +204,8 @@ Expected<void> run(RunOptions& options) {
   for (size_t i = 0; i < wanted->prints.size(); ++i)
     std::cout << slice_text(launch, wanted->prints[i], options.prints[i]) << '\n';
   if (options.time) std::cerr << time_text(*outcome) << '\n';
+  for (const auto& s : outcome->run.driver)
+    std::cerr << fmt::format("{}: {} {}\n", s.executable, s.name, s.text);
   return {};
 }
 
@@ -194,7 +220,7 @@ void add_run(Command& root, int& status) {
   command.list("--print", options->prints, "print NAME, NAME[I] or NAME[FROM:TO] afterwards");
   command.list("--save", options->saves, "write a buffer afterwards, NAME=FILE");
   command.list("--png", options->pngs, "write a buffer as a picture, NAME=FILE:WxH[:FORMAT]");
-  add_calls(command, options->calls);
+  add_pass_options(command, options->passes);
   command.number("--threads", options->execute.threads, "threads of the emulator; 0: all cores");
   command.number("--repeat", options->execute.repeat, "Vulkan: dispatches in a row, for timing")
       .range(1, 100000);
@@ -203,6 +229,10 @@ void add_run(Command& root, int& status) {
       .show_default();
   command.text("--capsule", options->capsule,
                "write the dispatch to a file for lanewise replay, before it runs");
+  command.text("--module", options->module,
+               "Vulkan: run this SPIR-V in the place of the recompiled module, with the same interface");
+  command.flag("--driver-statistics", options->execute.driver_statistics,
+               "Vulkan: say on standard error what the driver made of it (registers, spills, ...)");
   command.flag("--time", options->time, "say on standard error how long it took");
   command.flag("--json", options->json, "print one JSON object instead");
   command.run(status, [options] {

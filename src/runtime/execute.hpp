@@ -7,6 +7,7 @@
 
 #include "ir/ir.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/pipeline_statistics.hpp"
 
 namespace lanewise::runtime {
 
@@ -24,19 +25,21 @@ struct ExecuteOptions {
   unsigned host_invocations = 0; ///< interpreter: of a wave, for a program
                                  ///< after wave lowering; 0: before it
   uint64_t max_instructions = uint64_t{1} << 32; ///< interpreter: of all waves, then it is an error
-  unsigned repeat = 1;           ///< Vulkan: dispatches in a row, for timing
+  unsigned repeat = 1;                           ///< Vulkan: dispatches in a row, for timing
   std::chrono::milliseconds timeout{60000};
+  bool driver_statistics = false; ///< Vulkan: fill RunReport::driver
   /// Of a linked program: makes its callee table once it is known where everything lies (runtime/linked.hpp).
   std::function<Expected<std::vector<uint8_t>>(const LaunchMemory&)> callee_table;
   size_t callee_table_bytes = 0;
 };
 
 struct RunReport {
-  double prepare_ms = 0;           ///< Vulkan: making the pipeline
-  double run_ms = 0;               ///< one dispatch: by timestamps where there are some, else
-                                   ///< by the host's clock
-  uint64_t instructions = 0;       ///< emulator: executed, once for a wave
-  std::vector<uint64_t> addresses; ///< where the buffers were
+  double prepare_ms = 0;                   ///< Vulkan: making the pipeline
+  double run_ms = 0;                       ///< one dispatch: by timestamps where there are some, else
+                                           ///< by the host's clock
+  uint64_t instructions = 0;               ///< emulator: executed, once for a wave
+  std::vector<uint64_t> addresses;         ///< where the buffers were
+  std::vector<PipelineStatistic> driver{}; ///< what the Vulkan driver says of its code, if asked for
 };
 
 /// The built-in emulator, on the machine code itself.

@@ -28,7 +28,8 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
                 "kernel " + launch.kernel->name + " on " + device.info().name);
   auto planned = LaunchMemory::plan(launch, options.callee_table_bytes);
   if (!planned) return std::unexpected(planned.error());
-  auto pipeline = ComputePipeline::create(device, kernel.module.words, kernel.module.subgroup_size);
+  auto pipeline = ComputePipeline::create(device, kernel.module.words, kernel.module.subgroup_size,
+                                          options.driver_statistics);
   if (!pipeline) return std::unexpected(pipeline.error());
 
   std::vector<DeviceBuffer> buffers;
@@ -64,10 +65,17 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
   spirv::StatusBlock status;
   std::memcpy(&status, buffers[LaunchMemory::status].host().data(), sizeof status);
   if (auto ok = check_status(status, launch.kernel->name); !ok) return std::unexpected(ok.error());
+  std::vector<PipelineStatistic> driver;
+  if (options.driver_statistics) {
+    auto read = pipeline_statistics(device, pipeline->handle());
+    if (!read) return std::unexpected(read.error());
+    driver = std::move(*read);
+  }
   RunReport report{pipeline->creation_ms(),
                    times->device_ms > 0 ? times->device_ms : times->host_ms / options.repeat,
                    0,
-                   {}};
+                   {},
+                   std::move(driver)};
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const DeviceBuffer& buffer = buffers[LaunchMemory::buffers + i];
     report.addresses.push_back(buffer.address());

@@ -59,6 +59,8 @@ constexpr std::array rows{
     LANEWISE_FEATURE(clock, shaderSubgroupClock, VK_KHR_SHADER_CLOCK_EXTENSION_NAME,
                      cap(spv::Capability::ShaderClockKHR)),
     LANEWISE_FEATURE(clock, shaderDeviceClock, VK_KHR_SHADER_CLOCK_EXTENSION_NAME, none),
+    LANEWISE_FEATURE(executable, pipelineExecutableInfo, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
+                     none),
     LANEWISE_FEATURE(uniform_flow, shaderSubgroupUniformControlFlow,
                      VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME, none),
 };
@@ -84,6 +86,7 @@ void FeatureChain::link(std::span<const std::string> extensions) {
   if (has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
   if (has(VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME)) add(workgroup_layout);
   if (has(VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
+  if (has(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME)) add(executable);
   if (has(VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)) add(uniform_flow);
 }
 

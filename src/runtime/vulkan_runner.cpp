@@ -120,8 +120,10 @@ double device_ms(const VulkanDevice& device, const Submission& s, unsigned repea
 } // namespace
 
 Expected<ComputePipeline> ComputePipeline::create(VulkanDevice& device, std::span<const uint32_t> spirv,
-                                                  uint32_t subgroup_size) {
+                                                  uint32_t subgroup_size, bool statistics) {
   if (auto ok = device.require(spirv); !ok) return std::unexpected(ok.error());
+  if (statistics && !device.has("pipelineExecutableInfo"))
+    return fail(ErrorKind::unsupported, "device lacks pipelineExecutableInfo", device.info().name);
   if (auto ok = check_subgroup_size(device, subgroup_size); !ok) return std::unexpected(ok.error());
   const auto start = Clock::now();
   ComputePipeline p;
@@ -151,6 +153,7 @@ Expected<ComputePipeline> ComputePipeline::create(VulkanDevice& device, std::spa
   create.stage.module = p.module_.get();
   create.stage.pName = "main";
   create.layout = p.layout_.get();
+  if (statistics) create.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
   if (subgroup_size) {
     create.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     if (device.info().subgroup_size_selectable) create.stage.pNext = &size;

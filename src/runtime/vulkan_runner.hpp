@@ -69,8 +69,9 @@ class ComputePipeline {
  public:
   /// `subgroup_size` 0 leaves the size to the driver; otherwise exactly that size, in full subgroups, or an
   /// error that names what the device lacks. Capabilities of the module are checked against the device.
+  /// `statistics` captures what pipeline_statistics() reads.
   [[nodiscard]] static Expected<ComputePipeline> create(VulkanDevice& device, std::span<const uint32_t> spirv,
-                                                        uint32_t subgroup_size = 0);
+                                                        uint32_t subgroup_size = 0, bool statistics = false);
   [[nodiscard]] VkPipeline handle() const { return pipeline_.get(); }
   [[nodiscard]] VkPipelineLayout layout() const { return layout_.get(); }
   [[nodiscard]] double creation_ms() const { return creation_ms_; }

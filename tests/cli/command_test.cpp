@@ -76,6 +76,38 @@ TEST(Command, Run) {
   }
 }
 
+/// Another module in the place of the recompiled one: the same, one of another pass list, and what is none.
+TEST(Command, RunsModules) {
+  const std::string saxpy = code_object("saxpy"), spv = testing::TempDir() + "lanewise_module.spv";
+  const std::string run =
+      "run " + saxpy +
+      " --grid 256 --block 256 --arg out:f32[256] --arg in:f32[256]=iota --arg 2.0f --on vulkan "
+      "--subgroup 1 --print 'out[3:6]'";
+  if (call(run).output.find("there is no Vulkan device") != std::string::npos)
+    GTEST_SKIP() << "no Vulkan device";
+  ASSERT_EQ(call("compile " + saxpy + " --block 256 --subgroup 1 --without exec_select -o " + spv).status, 0);
+  struct {
+    std::string arguments;
+    int status;
+    const char* output;
+  } const table[]{
+      {"--without exec_select,diverge", 0, "out[3:6] = 7 9 11\n"},
+      {"--module " + spv, 0, "out[3:6] = 7 9 11\n"},
+      {"--module " + saxpy, 1, "is no SPIR-V module"},
+      {"--module /nonexistent", 2, "/nonexistent"},
+  };
+  for (const auto& row : table) {
+    const Result r = call(run + " " + row.arguments);
+    EXPECT_EQ(r.status, row.status) << row.arguments << "\n" << r.output;
+    EXPECT_NE(r.output.find(row.output), std::string::npos) << row.arguments << "\n" << r.output;
+  }
+  // Figures of the driver, or the name of what the device lacks.
+  const Result r = call(run + " --driver-statistics");
+  EXPECT_NE(r.output.find(r.status == 0 ? ": " : "device lacks pipelineExecutableInfo"), std::string::npos)
+      << r.output;
+  EXPECT_LE(r.status, 1);
+}
+
 TEST(Command, RunSaves) {
   const std::string saxpy = code_object("saxpy"), saved = testing::TempDir() + "lanewise_saved.bin";
   const Result r =
