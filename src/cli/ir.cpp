@@ -4,7 +4,11 @@
 #include "cli/input.hpp"
 #include "cli/pass_options.hpp"
 #include "ir/printer.hpp"
+#include "passes/diverge.hpp"
+#include "passes/linearize.hpp"
+#include "passes/passes.hpp"
 #include "passes/pipeline.hpp"
+#include "spirv/wave_lowering.hpp"
 #include "translate/translate.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +21,8 @@ namespace {
 
 /// Names for --after beside those of the passes: before all of them, and behind all of them.
 constexpr std::string_view kTranslate = "translate", kAll = "all";
+/// Behind all passes of waves: what one host invocation does, each lane on one of its own.
+constexpr std::array<std::string_view, 3> kInvocation{"lower_waves", "diverge", "linearize"};
 
 struct IrOptions {
   InputOptions input;
@@ -36,7 +42,29 @@ std::string times_of(const passes::PipelineReport& report) {
   return text + fmt::format("; {:<14} {:9.1f} us\n", "together", sum);
 }
 
+/// Runs the stages of kInvocation up to `last`.
+Expected<ir::Function> on_invocations(const ir::Function& f, const container::Kernel& kernel,
+                                      std::string_view last) {
+  const spirv::Seating seating{f.wave_size, f.wave_size,
+                               kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1})};
+  auto lowered = spirv::lower_waves(f, {.seating = seating, .partial = {true, true, true}});
+  if (!lowered) return lowered;
+  const auto clean = [&] {
+    passes::simplify(*lowered);
+    passes::cfg_cleanup(*lowered);
+    passes::dead_code(*lowered);
+  };
+  clean();
+  if (last == kInvocation[0]) return lowered;
+  if (passes::diverge(*lowered, {.reconverges = true}).changed()) clean();
+  if (last == kInvocation[1]) return lowered;
+  if (auto ok = passes::linearize(*lowered); !ok) return std::unexpected(ok.error());
+  clean();
+  return lowered;
+}
+
 Expected<std::string> text_of(const IrOptions& options) {
+  const bool invocations = std::ranges::find(kInvocation, options.after) != kInvocation.end();
   auto binary = load_input(options.input);
   if (!binary) return std::unexpected(binary.error());
   auto kernels = pick_kernels(*binary, options.kernels);
@@ -47,10 +75,15 @@ Expected<std::string> text_of(const IrOptions& options) {
     if (!function) return std::unexpected(function.error());
     if (options.after != kTranslate) {
       passes::PipelineOptions pipeline{.verify = true, .without = options.without};
-      if (options.after != kAll) pipeline.last = options.after;
+      if (options.after != kAll && !invocations) pipeline.last = options.after;
       const auto result = passes::run(*function, pipeline);
       if (!result) return std::unexpected(result.error());
       if (options.times) text += times_of(*result);
+    }
+    if (invocations) {
+      auto lowered = on_invocations(*function, *kernel, options.after);
+      if (!lowered) return std::unexpected(lowered.error());
+      function = std::move(lowered);
     }
     text += ir::print(*function);
   }
@@ -75,7 +108,12 @@ void add_ir(Command& root, int& status) {
   for (const std::string_view name : passes::pass_names()) {
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
-  command.text("--after", options->after, "stop behind the first pass of this name")
+  for (const std::string_view name : kInvocation) names.emplace_back(name);
+  command
+      .text("--after", options->after,
+            "stop behind the first pass of this name; lower_waves, diverge and linearize run behind all "
+            "others, with "
+            "each lane on an invocation of its own")
       .one_of(names)
       .show_default();
   add_without(command, options->without);

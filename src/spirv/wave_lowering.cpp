@@ -36,6 +36,9 @@ class Lowering {
         lanes_(out_, o.seating, b_), first_(from.value_count(), none) {}
 
   Expected<Function> run() {
+    if (f_.divergent)
+      return fail(ErrorKind::call,
+                  "lanes of a wave branch by themselves: passes/linearize makes masks of that");
     out_.name = f_.name;
     out_.lds_bytes = f_.lds_bytes;
     scratch_stride_ = (f_.scratch_bytes + 15) & ~15u;

@@ -17,7 +17,8 @@ struct LoweringOptions {
 /// The result has host_* operations in place of lane_id, ballot, lane_bit, any, mbcnt, read_lane, read_first,
 /// permute, push, dpp, wave_in_group, local_id_* and initial_exec. A per-lane value of `f` is L values (one
 /// for each copy), a uniform one stays one. Folding happens on the way; run simplify and dead code removal
-/// again. Scratch of all copies lies one behind the other. Errors: `call` for an impossible seating, `limit`
+/// again. Scratch of all copies lies one behind the other. Errors: `call` for an impossible seating and for
+/// a program whose lanes branch by themselves (passes/linearize.hpp), `limit`
 /// for a program that would grow beyond limits::max_ir_values, `unsupported` for operations that have to be
 /// lowered before (buffers).
 [[nodiscard]] Expected<ir::Function> lower_waves(const ir::Function& f, const LoweringOptions& options);
