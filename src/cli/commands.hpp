@@ -14,6 +14,7 @@ void add_check(Command& root, int& status);
 void add_compare(Command& root, int& status);
 void add_compile(Command& root, int& status);
 void add_dis(Command& root, int& status);
+void add_explore(Command& root, int& status);
 void add_ir(Command& root, int& status);
 void add_reduce(Command& root, int& status);
 void add_replay(Command& root, int& status);
@@ -30,6 +31,7 @@ inline constexpr AddCommand commands[]{
     add_run,
     add_check,
     add_stats,
+    add_explore,
     add_compare,
     add_replay,
     add_reduce,

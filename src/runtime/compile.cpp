@@ -198,6 +198,7 @@ Expected<void> finish(ir::Program& program, const CompileOptions& options, Compi
   emit.device = options.host.device;
   emit.dynamic_lds_bytes = options.dynamic_lds_bytes;
   emit.debug_names = options.debug_names;
+  emit.trace = options.trace;
   auto module = spirv::emit(*lowered, emit);
   if (!module) return std::unexpected(module.error());
   result.module = std::move(*module);

@@ -59,6 +59,7 @@ struct CompileOptions {
   bool validate = false; ///< the SPIR-V validator on the result
   bool debug_names = false;
   bool explain = false;             ///< fill passes.exec_select.kept
+  bool trace = false;               ///< fill module.origins
   std::vector<std::string> without; ///< passes left out (passes/pipeline.hpp)
   Calls calls = Calls::by_cost;
   Observer observe;

@@ -172,6 +172,7 @@ void Control::entry_phis(uint32_t node) {
   for (const Value phi : phis_of(block)) {
     const auto edges = in_edges(node);
     incoming.clear();
+    e_.mark(phi);
     for (const InEdge e : edges) incoming.push_back(value_on(e, phi, block));
     if (edges.size() == 1)
       e_.bind(phi, incoming[0]);
@@ -229,6 +230,7 @@ void Control::write() {
   for (uint32_t n = 0; n < s_.nodes.size(); ++n) {
     current_ = n;
     write_node(n);
+    e_.mark({});
   }
 }
 
@@ -291,6 +293,7 @@ void Control::write_block(uint32_t node) {
   preload_edges(node);
   end_labels_[node] = e_.code.block;
   const Value last = e_.f.blocks[n.block].instructions.back();
+  e_.mark(last);
   if (n.successor_count == 0) {
     e_.write(last);
     return;

@@ -114,7 +114,9 @@ Expected<EmittedModule> emit_module(const ir::Function& main, std::span<const ir
   m.subgroup_size = seating.host_lanes > 1 ? seating.host_lanes : 0;
   m.lds_bytes = shared.lds_bytes;
   m.functions = static_cast<uint32_t>(functions.size() - 1);
-  m.words = shared.module.finish();
+  ModuleBuilder::Marks marks;
+  m.words = shared.module.finish(options.trace ? &marks : nullptr);
+  for (const auto& [owner, value] : marks) m.origins.push_back({owner, {value}});
   return m;
 }
 

@@ -39,6 +39,13 @@ struct EmitOptions {
   /// LDS and scratch start as zeros (shaderZeroInitializeWorkgroupMemory), as in the emulator; costs time.
   /// The guest's own hardware promises nothing.
   bool zero_memory = false;
+  bool trace = false; ///< fill EmittedModule::origins
+};
+
+/// Where an instruction of the module comes from.
+struct Origin {
+  uint32_t function = 0; ///< 0: the kernel, else one more than the index of a callee
+  ir::Value value;       ///< none: types, constants, helper functions, control flow of no block's own
 };
 
 struct EmittedModule {
@@ -46,7 +53,8 @@ struct EmittedModule {
   std::array<uint32_t, 3> host_workgroup{1, 1, 1}; ///< LocalSize of the entry point
   uint32_t subgroup_size = 0;                      ///< required, in full subgroups; 0: any
   uint32_t lds_bytes = 0;
-  uint32_t functions = 0; ///< callees that are functions of the module
+  uint32_t functions = 0;      ///< callees that are functions of the module
+  std::vector<Origin> origins; ///< of every instruction, in their order; empty unless asked for
 };
 
 /// `f` is what lower_waves() made for the same seating, with phis for all values that cross blocks (any IR

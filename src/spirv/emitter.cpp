@@ -167,6 +167,11 @@ Id Emitter::scratch() {
   return shared.scratch;
 }
 
+void Emitter::write_mark(ir::Value v) {
+  const auto owner = self ? static_cast<uint32_t>(self - shared.callees.data() + 1) : 0u;
+  append_instruction(code.words, ModuleBuilder::kMark, std::array{owner, v.index});
+}
+
 void Emitter::write(ir::Value v) {
   static const HandlerTable table = [] {
     HandlerTable t{};
@@ -177,6 +182,7 @@ void Emitter::write(ir::Value v) {
     return t;
   }();
   if (patterns.absorbed(v)) return;
+  mark(v);
   if (const Handler h = table[index_of(f[v].op)])
     h(*this, v);
   else

@@ -81,6 +81,11 @@ class Emitter {
   void refuse(ir::Value v, std::string what, std::string hint = {});
   /// Writes one instruction by its family's handler.
   void write(ir::Value v);
+  /// What is written from here on comes from `v`; none: from no value. Costs nothing unless origins are asked
+  /// for.
+  void mark(ir::Value v) {
+    if (options.trace) write_mark(v);
+  }
 
   // -- things of the module that several families want
   // ------------------------------------------------------------------
@@ -99,6 +104,7 @@ class Emitter {
   [[nodiscard]] unsigned low_zeros(ir::Value v);
 
  private:
+  void write_mark(ir::Value v);
   [[nodiscard]] Id memory_variable(Id type, spv::StorageClass c);
   std::vector<Id> ids_; ///< 0 = not asked for yet
   std::vector<bool> written_;

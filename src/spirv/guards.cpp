@@ -95,6 +95,7 @@ class BlockWriter {
       return;
     }
     Code& c = e_.code;
+    e_.mark(group_[0]);
     const Id then = e_.module.new_id(), merge = e_.module.new_id();
     const Id active = e_.operand_id(group_[0], 1), before = c.block;
     std::vector<Id> outside, inside;
@@ -102,6 +103,7 @@ class BlockWriter {
     c.branch_if(active, then, merge);
     c.start(then);
     for (const Value v : group_) {
+      e_.mark(v);
       if (f_[v].type == ir::Type::none) {
         write_access(e_, v);
         continue;
@@ -118,6 +120,7 @@ class BlockWriter {
       if (f_[v].type == ir::Type::none) continue;
       e_.rebind(v, outside[i]);
       const Id type = e_.type_of(v);
+      e_.mark(v);
       c.op_as(outside[i], spv::Op::OpPhi, type, {inside[i], then, e_.module.null(type), before});
       ++i;
     }

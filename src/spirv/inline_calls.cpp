@@ -53,7 +53,8 @@ std::optional<Body> body_of(Words function, const std::unordered_set<Id>& kept) 
     switch (op) {
     case spv::Op::OpFunction:
     case spv::Op::OpReturn:
-    case spv::Op::OpFunctionEnd: return;
+    case spv::Op::OpFunctionEnd:
+    case ModuleBuilder::kMark: return;
     case spv::Op::OpFunctionParameter: body.parameters.push_back(w[2]); return;
     case spv::Op::OpLabel: ++labels; return;
     case spv::Op::OpReturnValue: body.result = w[1]; return;

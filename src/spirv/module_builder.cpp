@@ -172,7 +172,25 @@ void ModuleBuilder::shorten_functions() {
          [&](spv::Op op, auto w) { return op == spv::Op::OpTypeFunction && !types.contains(w[1]); });
 }
 
-std::vector<uint32_t> ModuleBuilder::finish() {
+namespace {
+
+/// Appends a function without its marks.
+void append_unmarked(std::vector<uint32_t>& out, std::span<const uint32_t> function,
+                     ModuleBuilder::Marks& marks) {
+  std::pair<uint32_t, uint32_t> now{};
+  for_each_instruction(function, [&](spv::Op op, std::span<const uint32_t> w) {
+    if (op == ModuleBuilder::kMark) {
+      now = {w[1], w[2]};
+      return;
+    }
+    marks.push_back(now);
+    out.insert(out.end(), w.begin(), w.end());
+  });
+}
+
+} // namespace
+
+std::vector<uint32_t> ModuleBuilder::finish(Marks* marks) {
   shorten_functions();
   size_t code = 0;
   for (const auto& words : functions_) code += words.size();
@@ -194,7 +212,12 @@ std::vector<uint32_t> ModuleBuilder::finish() {
     out.insert(out.end(), section->begin(), section->end());
   write_no_contraction(out);
   out.insert(out.end(), globals_.begin(), globals_.end());
-  for (const auto& words : functions_) out.insert(out.end(), words.begin(), words.end());
+  if (marks) {
+    for_each_instruction(std::span(out).subspan(5), [&](spv::Op, auto) { marks->emplace_back(); });
+    for (const auto& words : functions_) append_unmarked(out, words, *marks);
+  } else {
+    for (const auto& words : functions_) out.insert(out.end(), words.begin(), words.end());
+  }
   out[3] = bound_;
   return out;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <spirv/unified1/GLSL.std.450.h>
@@ -75,8 +76,14 @@ class ModuleBuilder {
   /// Adds a whole function, OpFunction to OpFunctionEnd.
   void function(std::vector<uint32_t> words) { functions_.push_back(std::move(words)); }
 
-  /// The module. Call it once, at the end.
-  [[nodiscard]] std::vector<uint32_t> finish();
+  /// Stands in the words of functions until the module is finished: what follows comes from (owner, value).
+  static constexpr spv::Op kMark = spv::Op::OpLine;
+  /// For each instruction of the module the mark in front of it, or zeros.
+  using Marks = std::vector<std::pair<uint32_t, uint32_t>>;
+
+  /// The module. Call it once, at the end. `marks`: the functions have marks, which go there and not into the
+  /// module.
+  [[nodiscard]] std::vector<uint32_t> finish(Marks* marks = nullptr);
 
  private:
   struct KeyHash {

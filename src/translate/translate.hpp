@@ -25,6 +25,7 @@ struct TranslateOptions {
   /// For measuring only: VGPR writes under EXEC change every lane, so no old value is kept. The result is
   /// another program; it shows the least that dropping selects could leave (docs/statistics.md).
   bool overwrite_inactive = false;
+  bool mark_exec = false; ///< translate/exec_marks.hpp
 };
 
 /// The kernel as one function: calls inlined, registers in SSA form, EXEC as a mask. Guest addresses in the

@@ -1,5 +1,7 @@
 #include "translate/translator.hpp"
 
+#include "translate/exec_marks.hpp"
+
 #include "container/guest_abi.hpp"
 
 namespace lanewise::translate {
@@ -128,6 +130,7 @@ void Translator::begin_instruction(const Instruction& i) {
   b.pc = i.pc;
   current_ = &i;
   active_ = exec();
+  if (options_->mark_exec) b.store(b.i64(kMarkAddress), active_, b.i32(0), {});
   if (i.suffix == rdna2::Suffix::dpp16 || i.suffix == rdna2::Suffix::dpp8) active_ = dpp_active(i);
 }
 

@@ -173,6 +173,17 @@ TEST(Command, Stats) {
   }
 }
 
+TEST(Command, Explore) {
+  const std::string saxpy = code_object("saxpy"), page = testing::TempDir() + "lanewise_page.html";
+  EXPECT_EQ(call("explore " + saxpy).status, 2); // where to?
+  EXPECT_EQ(call("explore " + saxpy + " --kernel nosuch -o " + page).status, 2);
+  EXPECT_EQ(call("explore /nonexistent -o " + page).status, 2);
+  const Result r = call("explore " + saxpy + " --subgroup 8 -o -");
+  EXPECT_EQ(r.status, 0);
+  EXPECT_TRUE(r.output.starts_with("<!doctype html>")) << r.output.substr(0, 100);
+  EXPECT_TRUE(r.output.ends_with("</html>\n"));
+}
+
 /// What stats writes, compare reads: a wave on one invocation takes more words than on 32.
 TEST(Command, StatsAndCompare) {
   const std::string saxpy = code_object("saxpy"), matmul = code_object("matmul.w32");
