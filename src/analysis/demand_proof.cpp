@@ -17,7 +17,8 @@ namespace {
 class Prover : Obligations {
  public:
   Prover(const ir::Function& function, MaskAlgebra& masks, const LaneDemand& demand)
-      : Obligations(function, masks, World::Model::masks), demand_(demand) {}
+      : Obligations(function, masks, World::Model::masks), demand_(demand), gathered_(function),
+        entered_(function) {}
 
   ProofReport run(const std::vector<ClaimedRewrite>& rewrites) {
     const auto start = std::chrono::steady_clock::now();
@@ -69,9 +70,14 @@ class Prover : Obligations {
   void prove_flow(Value user, Block block);
   void prove_phi(Value phi, Block block);
   void prove_rewrite(const ClaimedRewrite& r);
-  uint64_t lanes_read(Value user);
+  bool has_lane(Value mask, std::optional<Value> entered, Block block, std::vector<Value>& assumed);
+  bool follows(const z3::expr& claim, const z3::expr& conclusion);
+  z3::expr read_by_another_lane(Value user, Block block, World& here);
 
   const LaneDemand& demand_;
+  GatheredMasks gathered_;
+  EnteredMasks entered_;
+  std::unordered_map<uint32_t, std::unique_ptr<World>> readers_;
   std::unordered_map<uint32_t, std::unique_ptr<World>> iterations_;
 };
 
@@ -90,13 +96,57 @@ void Prover::prove_phi(Value phi, Block block) {
   }
 }
 
-uint64_t Prover::lanes_read(Value user) {
+bool Prover::follows(const z3::expr& claim, const z3::expr& conclusion) {
+  solver_.push();
+  solver_.add(claim && !conclusion);
+  const bool result = solver_.check() == z3::unsat;
+  solver_.pop();
+  return result;
+}
+
+/// No solver's question but a rule of the program's: a wave starts with a work-item; a branch on "any lane"
+/// was taken on the way; or the mask is a phi, and whatever comes in has a lane.
+bool Prover::has_lane(Value mask, std::optional<Value> entered, Block block, std::vector<Value>& assumed) {
+  const z3::expr m = now_.mask(mask);
+  std::vector<Value> inside = entered_.around(block);
+  if (entered) inside.push_back(*entered);
+  for (Value v : f_[Block{0}].instructions)
+    if (f_[v].op == Op::input && f_[v].imm == static_cast<uint64_t>(ir::Input::initial_exec))
+      inside.push_back(v);
+  if (follows(truth(true), m)) return true;
+  for (Value x : inside)
+    if (follows(now_.mask(x), m)) return true;
+  if (f_.is_constant(mask) || f_[mask].op != Op::phi) return false;
+  for (Value a : assumed)
+    if (a == mask) return true;
+  assumed.push_back(mask);
+  const Block home{masks_.block_of(mask)};
+  for (unsigned e = 0; e < f_[home].predecessors.size(); ++e)
+    if (!has_lane(f_.operand(mask, e), entered_.on_edge(home, e), f_[home].predecessors[e], assumed))
+      return false;
+  return true;
+}
+
+/// Some other lane reads this one through `user`, a dpp or permute, where it is asked for the result. That
+/// lane has values of its own, but for masks that it got by the same gather: those are this lane's.
+z3::expr Prover::read_by_another_lane(Value user, Block block, World& here) {
+  auto& reader = readers_[user.index];
+  if (!reader)
+    reader = std::make_unique<World>(z3_, f_, masks_, fmt::format("r{}", user.index), model_, "reader");
+  z3::expr read = claim(*reader, user);
+  const bool by_pattern = f_[user].op == Op::dpp;
   const auto pattern = ir::LanePattern::unpack(f_[user].imm);
-  const uint64_t readers = masks_.possible_lanes(demand_.demand(user));
-  uint64_t read = 0;
-  for (unsigned lane = 0; lane < f_.wave_size; ++lane)
-    if (const int source = pattern.source(lane); source >= 0 && (readers >> lane & 1))
-      read |= uint64_t{1} << source;
+  z3::expr from = truth(false);
+  for (unsigned lane = 0; lane < f_.wave_size; ++lane) {
+    const z3::expr is_reader = reader->lane() == z3_.bv_val(lane, 64);
+    if (!by_pattern)
+      from = from || is_reader;
+    else if (const int source = pattern.source(lane); source >= 0)
+      from = from || (is_reader && here.lane() == z3_.bv_val(source, 64));
+  }
+  read = read && from;
+  for (Value n : gathered_.beside(user, block.index))
+    if (n != user) read = read && reader->mask(n) == here.mask(f_.operand(n, 0));
   return read;
 }
 
@@ -162,17 +212,22 @@ void Prover::prove_flow(Value user, Block block) {
       want(operands[0], always, block);
     want(operands[1], always, block);
     return;
-  case Op::read_first:
+  case Op::read_first: {
     if (!read) return;
+    std::vector<Value> assumed;
+    const bool empty = !has_lane(operands[1], {}, block, assumed);
     want(
-        operands[0], [&](World& w) { return w.mask(operands[1]) || now_.lane() == z3_.bv_val(0, 64); },
+        operands[0],
+        [&](World& w) { return w.mask(operands[1]) || (truth(empty) && now_.lane() == z3_.bv_val(0, 64)); },
         block);
     want(operands[1], always, block);
     return;
-  case Op::dpp: return want(operands[0], in_lanes(lanes_read(user)), block);
+  }
+  case Op::dpp:
+    return want(operands[0], [&](World& w) { return read_by_another_lane(user, block, w); }, block);
   case Op::permute:
     if (!read) return;
-    want(operands[0], always, block);
+    want(operands[0], [&](World& w) { return read_by_another_lane(user, block, w); }, block);
     want(operands[1], here, block);
     return;
   case Op::push:

@@ -17,13 +17,36 @@ constexpr uint8_t kPatience = 8;
 
 } // namespace
 
+GatheredMasks::GatheredMasks(const ir::Function& f) : f_(f) {
+  for (uint32_t b = 0; b < f.blocks.size(); ++b)
+    for (Value v : f.blocks[b].instructions)
+      if (f[v].type == ir::Type::u1 && (f[v].op == Op::dpp || f[v].op == Op::permute)) masks_[b].push_back(v);
+}
+
+std::vector<Value> GatheredMasks::beside(Value gather, uint32_t block, bool other_pattern) const {
+  std::vector<Value> list;
+  const auto found = masks_.find(block);
+  if (found == masks_.end()) return list;
+  for (Value m : found->second) {
+    if (f_[m].op != f_[gather].op) continue;
+    const bool same =
+        f_[m].op == Op::dpp ? f_[m].imm == f_[gather].imm : f_.operand(m, 1) == f_.operand(gather, 1);
+    if (same || other_pattern) list.push_back(m);
+  }
+  return list;
+}
+
 LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform)
-    : function_(function), masks_(masks), uniform_(uniform),
+    : function_(function), masks_(masks), uniform_(uniform), gathered_(function), entered_(function),
       demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
       block_of_(function.value_count(), cfg::none), dirty_(function.value_count()) {
   if (!masks.usable()) return; // everything is demanded everywhere
   for (uint32_t b = 0; b < function.blocks.size(); ++b)
-    for (Value v : function.blocks[b].instructions) block_of_[v.index] = b;
+    for (Value v : function.blocks[b].instructions) {
+      block_of_[v.index] = b;
+      if (function[v].op == Op::input && function[v].imm == static_cast<uint64_t>(ir::Input::initial_exec))
+        initial_exec_ = v;
+    }
   solve();
 }
 
@@ -94,6 +117,49 @@ Formula LaneDemand::lanes_read_by_pattern(Value user) {
   return masks_.lanes(read);
 }
 
+/// Where the result of a gather is read only if a mask came true by the same gather, only lanes of that mask
+/// are read:
+///
+///   n = dpp m;  y = dpp x;  z = select n, y, c         x is read in m
+///
+/// What DPP and ds_bpermute do with lanes that are off looks so. Both gathers stand in one block, so that
+/// they see m in the same turn of a loop.
+Formula LaneDemand::masks_read_in(Value user) {
+  Formula inside = kTrue;
+  const bool other = masks_.breaks(BrokenRule::other_pattern_counts);
+  for (Value n : gathered_.beside(user, block_of_[user.index], other))
+    if (n != user && masks_.bounded().implies(demand_[user.index], masks_.formula_of(n)))
+      inside = masks_.bounded().and_above(inside, masks_.formula_of(function_.operand(n, 0)));
+  return inside;
+}
+
+bool LaneDemand::has_lane(Value mask, Block block) {
+  std::vector<Value> assumed;
+  return masks_.breaks(BrokenRule::no_mask_is_empty) || has_lane(mask, {}, block, assumed);
+}
+
+/// A wave has a work-item, so initial_exec has a lane. So does a mask around one that a branch on the way
+/// found not empty, and a phi of masks that have, around loops by induction.
+bool LaneDemand::has_lane(Value mask, std::optional<Value> entered, Block block,
+                          std::vector<Value>& assumed) {
+  constexpr size_t most = 16; // phis that one question may lead through
+  const Formula m = masks_.formula_of(mask);
+  const auto is_around = [&](Value x) { return masks_.bounded().implies(masks_.formula_of(x), m); };
+  if (m == kTrue || (initial_exec_ && is_around(initial_exec_)) || (entered && is_around(*entered)))
+    return true;
+  if (std::ranges::any_of(entered_.around(block), is_around)) return true;
+  if (function_.is_constant(mask) || function_[mask].op != Op::phi) return false;
+  if (std::ranges::find(assumed, mask) != assumed.end()) return true;
+  if (assumed.size() == most) return false;
+  assumed.push_back(mask);
+  const Block home{block_of_[mask.index]};
+  for (unsigned e = 0; e < function_[home].predecessors.size(); ++e)
+    if (!has_lane(function_.operand(mask, e), entered_.on_edge(home, e), function_[home].predecessors[e],
+                  assumed))
+      return false;
+  return true;
+}
+
 template <class Each>
 void LaneDemand::for_each_demand(Value user, Each each) {
   BoundedFormulas& bounded = masks_.bounded();
@@ -156,15 +222,20 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   }
   case Op::read_first:
     if (lanes == kFalse) return;
-    each(0, bounded.or_above(masks_.formula_of(operands[1]),
-                             masks_.breaks(BrokenRule::read_first_skips_lane_0) ? kFalse : masks_.lanes(1)));
+    // The lowest lane of the mask; lane 0 if it is empty.
+    each(0, masks_.breaks(BrokenRule::read_first_skips_lane_0) ||
+                    has_lane(operands[1], Block{block_of_[user.index]})
+                ? masks_.formula_of(operands[1])
+                : bounded.or_above(masks_.formula_of(operands[1]), masks_.lanes(1)));
     each(1, kTrue);
     return;
   case Op::dpp:
-    return each(0, masks_.breaks(BrokenRule::dpp_reads_own_lane) ? lanes : lanes_read_by_pattern(user));
+    if (masks_.breaks(BrokenRule::dpp_reads_own_lane)) return each(0, lanes);
+    return each(0, lanes == kFalse ? kFalse
+                                   : bounded.and_above(lanes_read_by_pattern(user), masks_read_in(user)));
   case Op::permute:
     if (lanes == kFalse) return;
-    each(0, masks_.breaks(BrokenRule::permute_reads_own_lane) ? lanes : kTrue);
+    each(0, masks_.breaks(BrokenRule::permute_reads_own_lane) ? lanes : masks_read_in(user));
     each(1, lanes);
     return;
   case Op::push: {

@@ -8,12 +8,28 @@
 // for all values at once, so passes may act on every value's demand without asking again.
 #pragma once
 
+#include "analysis/entered_masks.hpp"
 #include "analysis/mask_algebra.hpp"
 #include "analysis/users.hpp"
 
+#include <map>
 #include <queue>
 
 namespace lanewise::analysis {
+
+/// The masks that reach a lane in a block by way of other lanes: u1 results of dpp and permute.
+class GatheredMasks {
+ public:
+  explicit GatheredMasks(const ir::Function& f);
+  /// Those of one block that came from the lanes that `gather`, a dpp or permute in it, reads too; with
+  /// `other_pattern` (a broken rule) all of the block.
+  [[nodiscard]] std::vector<ir::Value> beside(ir::Value gather, uint32_t block,
+                                              bool other_pattern = false) const;
+
+ private:
+  const ir::Function& f_;
+  std::map<uint32_t, std::vector<ir::Value>> masks_; ///< by block
+};
 
 /// Whether a uniform value is demanded by the whole wave or not at all, or lane by lane as any other: at
 /// invocation level every invocation has its own.
@@ -47,10 +63,18 @@ class LaneDemand {
   template <class Each>
   void for_each_demand(ir::Value user, Each each);
   Formula lanes_read_by_pattern(ir::Value user);
+  Formula masks_read_in(ir::Value user);
+  /// Some lane is in the mask wherever the block runs, or comes to its end.
+  bool has_lane(ir::Value mask, ir::Block block);
+  bool has_lane(ir::Value mask, std::optional<ir::Value> entered, ir::Block block,
+                std::vector<ir::Value>& assumed);
 
   const ir::Function& function_;
   MaskAlgebra& masks_;
   UniformValues uniform_;
+  GatheredMasks gathered_;
+  EnteredMasks entered_;
+  ir::Value initial_exec_; ///< none: the program does not ask for it
   std::vector<Formula> demand_;
   std::vector<uint32_t> block_of_;
   std::vector<bool> dirty_;

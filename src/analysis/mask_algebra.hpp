@@ -44,6 +44,8 @@ enum class BrokenRule : uint8_t {
   wrong_way_into_a_join,    ///< an edge takes the claims of its neighbour
   taken_branch_empty,       ///< a mask is called empty on the edge that is taken because it is not
   phi_forgets_an_edge,      ///< a phi does not pass its demand to its last incoming value
+  no_mask_is_empty,         ///< read_first takes every mask for one with a lane
+  other_pattern_counts, ///< what is known of the lanes read is taken from a mask that came by another pattern
 };
 
 class MaskAlgebra {

@@ -19,9 +19,9 @@ class World {
   enum class Model : uint8_t { masks, values };
 
   World(z3::context& context, const ir::Function& function, const MaskAlgebra& masks, std::string suffix,
-        Model model)
+        Model model, const char* lane = "lane")
       : z3_(context), f_(function), masks_(masks), suffix_(std::move(suffix)),
-        lane_(context.bv_const("lane", 64)), model_(model) {}
+        lane_(context.bv_const(lane, 64)), model_(model) {}
 
   /// Values of `loop` differ from those of `base`, all others are the same.
   void derive_from(World& base, uint32_t loop) {

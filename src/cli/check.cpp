@@ -1,5 +1,6 @@
 // lanewise check: all references against each other on one launch of each kernel.
 #include <algorithm>
+#include <cstring>
 #include <iostream>
 #include <random>
 
@@ -201,6 +202,20 @@ Expected<bool> on_kernels(const CheckCommand& command, F check_one) {
   return passed;
 }
 
+/// A number that a kernel may make something of: most small, some of any size, floats about 1.
+void vary(runtime::Argument& argument, runtime::ElementType type, std::mt19937_64& random) {
+  static constexpr std::array<uint8_t, 6> numbers{1, 3, 7, 20, 33, 100};
+  std::ranges::fill(argument.value, uint8_t{0});
+  if (type == runtime::ElementType::f32) {
+    const float x = static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 1000.0F;
+    if (argument.value.size() >= sizeof x) std::memcpy(argument.value.data(), &x, sizeof x);
+  } else if (random() % 5 == 0) {
+    for (uint8_t& byte : argument.value) byte = static_cast<uint8_t>(random());
+  } else {
+    argument.value[0] = numbers[random() % numbers.size()];
+  }
+}
+
 /// Launch i of a kernel for try_selects: other contents, sizes that cut waves, other numbers.
 Expected<runtime::Launch> varied_launch(const CheckCommand& command, const LaunchOptions& options,
                                         const container::ShaderBinary& binary, unsigned i) {
@@ -216,15 +231,15 @@ Expected<runtime::Launch> varied_launch(const CheckCommand& command, const Launc
     return std::unexpected(ok.error());
   const auto wanted = runtime::explicit_arguments(*launch.kernel);
   for (size_t a = 0; a < launch.arguments.size() && a < wanted.size(); ++a) {
-    auto& argument = launch.arguments[a];
     const auto type = runtime::element_type_of_source(wanted[a]->type_name);
-    if (argument.kind != runtime::Argument::Kind::value || !type || runtime::is_float(*type)) continue;
-    static constexpr std::array<uint8_t, 6> numbers{1, 3, 7, 20, 33, 100};
-    std::ranges::fill(argument.value, uint8_t{0});
-    argument.value[0] = numbers[random() % numbers.size()];
+    const bool number = launch.arguments[a].kind == runtime::Argument::Kind::value && type;
+    if (number && (!runtime::is_float(*type) || *type == runtime::ElementType::f32))
+      vary(launch.arguments[a], *type, random);
   }
-  const uint32_t items = launch.block[0];
-  if (i % 2 == 1 && options.grid.empty()) launch.grid[0] = 1 + static_cast<uint32_t>(random() % (2 * items));
+  if (!options.grid.empty()) return launch;
+  // Waves that are cut, and groups in a second dimension, where the kernel allows it.
+  if (i % 2 == 1) launch.grid[0] = 1 + static_cast<uint32_t>(random() % (2 * launch.block[0]));
+  if (i % 4 >= 2) launch.grid[1] = launch.block[1] * (1 + static_cast<uint32_t>(random() % 4));
   return launch;
 }
 
@@ -235,10 +250,19 @@ Expected<bool> try_one(const CheckCommand& command, const container::ShaderBinar
   options.kernel = kernel.name;
   const auto make = [&](unsigned i) { return varied_launch(command, options, binary, i); };
   const auto t = try_selects(binary, kernel, make, command.try_selects, most);
+  if (!t && t.error().kind == ErrorKind::unsupported) { // the others may run
+    report(t.error());
+    return true;
+  }
   if (!t) return std::unexpected(t.error());
-  std::cout << nlohmann::ordered_json{{"kernel", kernel.name}, {"selects", t->selects},
-                                      {"tried", t->tried},     {"droppable", t->droppable},
-                                      {"dropped", t->dropped}, {"wrong", t->wrong}}
+  auto left = nlohmann::ordered_json::array();
+  for (const auto& l : t->left)
+    left.push_back({{"pc", l.pc}, {"observer", ir::info(l.observer).name}, {"observer_pc", l.observer_pc}});
+  std::cout << nlohmann::ordered_json{{"kernel", kernel.name},  {"launches", t->launches},
+                                      {"selects", t->selects},  {"on_data", t->on_data},
+                                      {"tried", t->tried},      {"droppable", t->droppable},
+                                      {"dropped", t->dropped},  {"wrong", t->wrong},
+                                      {"left", std::move(left)}}
                    .dump()
             << '\n';
   return t->wrong == 0;

@@ -152,6 +152,91 @@ b2: from b0, b1
   ret
 })",
      0, 1},
+    {"readfirstlane of a mask that the branch found not empty", R"(
+  %s = i32 select %m, %new, %old
+  %q = uniform u1 any %n
+  cond_br %q, b1, b2
+b1: from b0
+  %r = uniform i32 read_first %s, %m
+  store.lds.4 %a, %m, %r
+  br b2
+b2: from b0, b1
+  ret
+})",
+     1, 0},
+    {"readfirstlane behind the branch that skipped", R"(
+  %s = i32 select %m, %new, %old
+  %q = uniform u1 any %n
+  cond_br %q, b1, b2
+b1: from b0
+  br b2
+b2: from b0, b1
+  %r = uniform i32 read_first %s, %m
+  store.lds.4 %a, %m, %r
+  ret
+})",
+     0, 1},
+    {"readfirstlane of all work-items", R"(
+  %s = i32 select %e, %new, %old
+  %r = uniform i32 read_first %s, %e
+  store.lds.4 %a, %e, %r
+  ret
+})",
+     1, 0},
+    {"readfirstlane in a loop that goes on while a lane is left", R"(
+  %q0 = uniform u1 any %m
+  cond_br %q0, b1, b3
+b1: from b0
+  br b2
+b2: from b1, b2
+  %live = u1 phi %m, %next
+  %l = i32 load.lds.4 %a, %live
+  %s = i32 select %live, %l, %old
+  %r = uniform i32 read_first %s, %live
+  %z = u1 ne %l, %r
+  %next = u1 and %live, %z
+  store.lds.4 %a, %live, %r
+  %q = uniform u1 any %next
+  cond_br %q, b2, b3
+b3: from b0, b2
+  ret
+})",
+     1, 0},
+    {"the same where the loop may be entered without a lane", R"(
+  br b1
+b1: from b0, b1
+  %live = u1 phi %m, %next
+  %l = i32 load.lds.4 %a, %live
+  %s = i32 select %live, %l, %old
+  %r = uniform i32 read_first %s, %live
+  %z = u1 ne %l, %r
+  %next = u1 and %live, %z
+  store.lds.4 %a, %live, %r
+  %q = uniform u1 any %next
+  cond_br %q, b1, b2
+b2: from b1
+  ret
+})",
+     0, 1},
+    {"the same where the loop goes on for another mask", R"(
+  %q0 = uniform u1 any %m
+  cond_br %q0, b1, b3
+b1: from b0
+  br b2
+b2: from b1, b2
+  %live = u1 phi %m, %next
+  %l = i32 load.lds.4 %a, %live
+  %s = i32 select %live, %l, %old
+  %r = uniform i32 read_first %s, %live
+  %z = u1 ne %l, %r
+  %next = u1 and %live, %z
+  store.lds.4 %a, %live, %r
+  %q = uniform u1 any %z
+  cond_br %q, b2, b3
+b3: from b0, b2
+  ret
+})",
+     0, 1},
     {"DPP reads neighbours", R"(
   %s = i32 select %m, %new, %old
   %r = i32 dpp.quad_perm.0x1b %s
@@ -167,6 +252,64 @@ b2: from b0, b1
   ret
 })",
      1, 0},
+    {"DPP that keeps out lanes that are off reads only lanes of the mask", R"(
+  %s = i32 select %m, %new, %old
+  %k = u1 dpp.row_shr.0x1 %m
+  %r = i32 dpp.row_shr.0x1 %s
+  %z = i32 select %k, %r, i32 0
+  store.lds.4 %a, %e, %z
+  ret
+})",
+     1, 1},
+    {"the same with a mask that came from other lanes", R"(
+  %s = i32 select %m, %new, %old
+  %k = u1 dpp.row_shr.0x2 %m
+  %r = i32 dpp.row_shr.0x1 %s
+  %z = i32 select %k, %r, i32 0
+  store.lds.4 %a, %e, %z
+  ret
+})",
+     0, 2},
+    {"permute that keeps out lanes that are off", R"(
+  %s = i32 select %m, %new, %old
+  %k = u1 permute %m, %x
+  %r = i32 permute %s, %x
+  %z = i32 select %k, %r, i32 0
+  store.lds.4 %a, %e, %z
+  ret
+})",
+     1, 1},
+    {"the same by another index", R"(
+  %s = i32 select %m, %new, %old
+  %k = u1 permute %m, %y
+  %r = i32 permute %s, %x
+  %z = i32 select %k, %r, i32 0
+  store.lds.4 %a, %e, %z
+  ret
+})",
+     0, 2},
+    {"a mask that another turn of the loop was asked for", R"(
+  br b1
+b1: from b0, b1
+  %live = u1 phi %m, %next
+  %i = i32 phi %x, %i2
+  %r = i32 phi %old, %s
+  %g = i32 phi i32 0, %y2
+  %k = u1 dpp.row_shr.0x1 %live
+  %z = i32 select %k, %g, i32 0
+  store.lds.4 %a, %e, %z
+  %t = i32 add %i, i32 5
+  %s = i32 select %live, %t, %r
+  %y2 = i32 dpp.row_shr.0x1 %s
+  %i2 = i32 sub %i, i32 1
+  %nz = u1 ne %i, i32 0
+  %next = u1 and %live, %nz
+  %q = uniform u1 any %next
+  cond_br %q, b1, b2
+b2: from b1
+  ret
+})",
+     0, 2},
     {"permute may read any lane", R"(
   %s = i32 select %m, %new, %old
   %r = i32 permute %s, %x

@@ -35,6 +35,8 @@ const Mutation kMutations[] = {
     {"wrong_way_into_a_join", BrokenRule::wrong_way_into_a_join},
     {"taken_branch_empty", BrokenRule::taken_branch_empty},
     {"phi_forgets_an_edge", BrokenRule::phi_forgets_an_edge},
+    {"other_pattern_counts", BrokenRule::other_pattern_counts},
+    {"no_mask_is_empty", BrokenRule::no_mask_is_empty},
 };
 
 class BrokenDemand : public testing::TestWithParam<Mutation> {};

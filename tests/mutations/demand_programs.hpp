@@ -86,6 +86,23 @@ inline constexpr DemandMutation kDemandMutations[] = {
   v_add_nc_u32 v2, s10, v8
   put v2
   s_endpgm)"},
+    // The same on the way that is taken because another mask is not empty.
+    {"no_mask_is_empty", analysis::BrokenRule::no_mask_is_empty, R"(
+  v_mov_b32 v2, v8
+  v_cmp_lt_u32 s11, 4, v8
+  v_cmp_gt_u32 s12, 2, v8
+  s_and_b32 s12, s11, s12
+  s_mov_b32 exec_lo, s11
+  s_cbranch_execz join%
+  v_mov_b32 v1, 7
+  s_mov_b32 exec_lo, s12
+  v_readfirstlane_b32 s10, v1
+  all_lanes
+  v_add_nc_u32 v2, s10, v8
+join%:
+  all_lanes
+  put v2
+  s_endpgm)"},
     {"dpp_reads_own_lane", analysis::BrokenRule::dpp_reads_own_lane, R"(
   even_lanes
   v_mov_b32 v1, 0x3e8
@@ -190,6 +207,17 @@ one%:
   v_mul_u32_u24 v2, v1, v1
 join%:
   put_but_for_two v2
+  s_endpgm)"},
+    // What is read is the neighbour; which lanes were on is known of the lanes two away.
+    {"other_pattern_counts", analysis::BrokenRule::other_pattern_counts, R"(
+  v_mov_b32 v4, v8
+  even_lanes
+  v_mov_b32 v1, 0x3e8
+  all_lanes
+  v_mov_b32_dpp v3, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf
+  even_lanes
+  v_add_nc_u32_dpp v4, v8, v3 quad_perm:[2,3,0,1] row_mask:0xf bank_mask:0xf
+  put v4
   s_endpgm)"},
 };
 
