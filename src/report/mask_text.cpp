@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace lanewise::report {
 namespace {
@@ -63,18 +64,29 @@ std::string MaskText::value(Value v, unsigned depth) const {
   }
   if (inst.op == Op::phi) return phi_name("phi", v);
   const auto* infix = std::ranges::find(kInfix, inst.op, &Infix::op);
-  if (depth == 0 || operands.empty() || ir::info(inst.op).kind == ir::OpKind::load)
-    return at(ir::name(inst.op), inst.pc);
+  if (depth == 0 || operands.empty() || ir::info(inst.op).kind == ir::OpKind::load) return made(v);
   if (infix != std::end(kInfix) && operands.size() == 2)
     return fmt::format("({} {} {})", value(operands[0], depth - 1), infix->sign,
                        value(operands[1], depth - 1));
   if (inst.op == Op::not_) return "!" + value(operands[0], depth);
   if (ir::info(inst.op).kind != ir::OpKind::pure && inst.op != Op::ballot && inst.op != Op::any &&
       inst.op != Op::lane_bit)
-    return at(ir::name(inst.op), inst.pc);
+    return made(v);
   std::string list;
   for (const Value o : operands) list += (list.empty() ? "" : ", ") + value(o, depth - 1);
   return fmt::format("{}({})", ir::name(inst.op), list);
+}
+
+/// "load@0x48", and "load.2@0x48" for the second of an instruction that makes several.
+std::string MaskText::made(Value v) const {
+  const ir::Inst& inst = f_[v];
+  if (inst.pc == 0) return std::string(ir::name(inst.op));
+  const auto& list = f_.blocks[masks_.block_of(v)].instructions;
+  size_t same = 1;
+  for (auto it = std::ranges::find(list, v); it != list.begin() && f_[*std::prev(it)].pc == inst.pc; --it)
+    same += f_[*std::prev(it)].op == inst.op;
+  return at(same == 1 ? std::string(ir::name(inst.op)) : fmt::format("{}.{}", ir::name(inst.op), same),
+            inst.pc);
 }
 
 /// Phis of a block are told apart by their places.

@@ -49,6 +49,7 @@ class MaskText {
 
   const ir::Function& f_;
   analysis::MaskAlgebra& masks_;
+  [[nodiscard]] std::string made(ir::Value v) const;
   [[nodiscard]] std::string phi_name(const char* what, ir::Value phi) const;
 
   std::unordered_map<uint32_t, Text> memo_; ///< by Formula::bits

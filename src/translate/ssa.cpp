@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace lanewise::translate {
 
@@ -27,17 +28,25 @@ Value Ssa::initial_value(unsigned reg) {
   return v;
 }
 
-/// Walks up while there is one predecessor, and over merging paths that all leave the variable alone.
+/// Walks up while there is one predecessor, and over merging paths that all leave the variable alone. The
+/// first merge on the way remembers what was found: a program of many loops in a row that all read one
+/// variable from its start would else walk up to there from each of them.
 Value Ssa::find(uint32_t node, uint16_t variable, uint32_t& merge) {
+  std::optional<uint32_t> passed;
+  const auto found = [&](Value v) {
+    if (passed) at(*passed, variable) = v.index;
+    return v;
+  };
   while (true) {
-    if (const uint32_t v = at(node, variable)) return resolve({v});
+    if (const uint32_t v = at(node, variable)) return found(resolve({v}));
     const auto predecessors = flow_->predecessors(node);
-    if (predecessors.empty()) return initial_value(flow_->register_of(variable));
+    if (predecessors.empty()) return found(initial_value(flow_->register_of(variable)));
     if (node == flow_->order().front() ||
         (predecessors.size() > 1 && flow_->changes_since_dominator(node, variable))) {
       merge = node;
       return {};
     }
+    if (predecessors.size() > 1 && !passed) passed = node;
     node = predecessors.size() > 1 ? flow_->dominator(node) : predecessors.front();
   }
 }

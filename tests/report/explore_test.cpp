@@ -91,6 +91,8 @@ constexpr MaskCase kMasks[] = {
     {"%f = f32 bitcast %x\n %g = f32 bitcast %y\n %m = u1 fcmp.l %f, %g", "local_id_x < local_id_y"},
     {"%f = f32 bitcast %x\n %g = f32 bitcast %y\n %k = u1 fcmp.eg %f, %g\n %m = u1 not %k",
      "!(local_id_x >= local_id_y)"},
+    {"%p = i32 load.lds.4 %x, %e @0x48\n %q = i32 load.lds.4 %y, %e @0x48\n %m = u1 ult %p, %q",
+     "load@0x48 <u load.2@0x48"},
     {"%l = i32 lane_id\n %m = u1 ult %l, i32 8", "lane in 0-7"},
     {"%l = i32 lane_id\n %k = u1 ult %l, i32 8\n %m = u1 and %k, %lt", "lane in 0-7 & local_id_x <u 64"},
     {"%k = u1 eq %y, i32 1\n %j = u1 eq %y, i32 2\n %m = u1 select %k, %lt, %j",
