@@ -188,7 +188,12 @@ class Diverge {
       for (unsigned e = 0; e < predecessors.size(); ++e) {
         if (!region.contains(predecessors[e].index)) continue;
         if (equal_outside(f_.operand(phi, e), around, m)) continue;
-        if (!implies(masks_.across_edge(demand().demand(phi), b.outside, e), m)) return false;
+        // Or equal in those lanes outside that somebody looks at.
+        const Formula asked = masks_.across_edge(demand().demand(phi), b.outside, e);
+        const auto told = masks_.bounded().and_(asked, FormulaPool::not_(m));
+        if (!told) return false;
+        if (*told != kFalse && !equal_outside(f_.operand(phi, e), around, FormulaPool::not_(*told)))
+          return false;
       }
     }
     return true;

@@ -95,4 +95,23 @@ Expr fma(Expr a, Expr b, Expr c) {
   return exact({&code, code.glsl(GLSLstd450Fma, code.types[a.type], {a.id, b.id, c.id}), a.type});
 }
 
+Id choose(Code& c, Expr condition, Id type, bool has_value, const CodePart& yes, const CodePart& no) {
+  ModuleBuilder& m = c.module;
+  const Id then = m.new_id(), otherwise = no ? m.new_id() : 0, merge = m.new_id(), before = c.block;
+  c.selection(merge);
+  c.branch_if(condition.id, then, no ? otherwise : merge);
+  c.start(then);
+  const Id a = yes(c), from_a = c.block;
+  c.branch(merge);
+  Id b = has_value && !no ? m.null(type) : 0, from_b = before;
+  if (no) {
+    c.start(otherwise);
+    b = no(c);
+    from_b = c.block;
+    c.branch(merge);
+  }
+  c.start(merge);
+  return has_value ? c.phi(type, {a, from_a, b, from_b}) : 0;
+}
+
 } // namespace lanewise::spirv

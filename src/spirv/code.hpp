@@ -10,6 +10,8 @@
 #include "ir/ir.hpp"
 #include "spirv/module_builder.hpp"
 
+#include <functional>
+
 namespace lanewise::spirv {
 
 /// SPIR-V types and constants of the IR's scalar types.
@@ -133,6 +135,12 @@ LANEWISE_LITERAL(<) LANEWISE_LITERAL(<=) LANEWISE_LITERAL(>) LANEWISE_LITERAL(>=
 /// Integer of another width; zero or sign extension.
 [[nodiscard]] Expr resize(Expr a, ir::Type to, bool sign = false);
 [[nodiscard]] Expr fma(Expr a, Expr b, Expr c);
+
+/// Code that is written where it is wanted, and the id of its value (0: none).
+using CodePart = std::function<Id(Code&)>;
+/// if (condition) yes() else no(); the values meet in a phi, whose id is returned. An empty `no` gives zeros.
+[[nodiscard]] Id choose(Code& c, Expr condition, Id type, bool has_value, const CodePart& yes,
+                        const CodePart& no);
 
 [[nodiscard]] constexpr ir::Type integer_like(ir::Type t) {
   switch (ir::bit_width(t)) {

@@ -75,7 +75,7 @@ Target target_of(const AccessSite& s, Type t) {
   if (s.space == Space::global)
     return {global_pointer(s.e, s.c, s.address, s.c.types[t]), s.e.scope(spv::Scope::Device), t};
   if (is_wide(s)) return {wide_lds_pointer(s.e, s.c, s.address), s.e.scope(spv::Scope::Workgroup), Type::i64};
-  return {word_pointer(s.e, s.c, s.space, s.address >> 2), s.e.scope(spv::Scope::Workgroup), t};
+  return {word_pointer(s.e, s.c, s.space, s.address >> 2, 0, s.inside), s.e.scope(spv::Scope::Workgroup), t};
 }
 
 /// do { old = *p; } while (compare_exchange(p, old, f(old)) != old)

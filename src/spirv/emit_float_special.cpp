@@ -1,6 +1,8 @@
 // Float operations on exponents and classes, and the steps of a division (ISA, V_LDEXP to V_DIV_FIXUP).
 #include "spirv/float_call.hpp"
 
+#include <optional>
+
 namespace lanewise::spirv {
 
 using ir::Op;
@@ -74,24 +76,104 @@ Expr scale_exactly(Expr x, Expr exponent, unsigned round) {
 
 namespace {
 
-Expr ldexp(Code&, std::span<const Expr> x, const FloatCall& call) {
-  return scale_exactly(x[0], x[1], call.control.round);
+/// A normal number, as most are: its exponent field is neither the lowest nor the highest.
+Expr is_normal_field(Expr field, FloatFormat f) { return field - 1 < (f.infinity() >> f.mantissa) - 1; }
+
+/// `yes` where the condition holds, else `no`: as a branch, since `no` is long and rare.
+Expr usually(Code& c, Expr condition, Expr yes, const std::function<Expr(Code&)>& no) {
+  const auto part = [&](Code&) { return yes.id; };
+  const Id id = choose(c, condition, c.types[yes.type], true, part, [&](Code& k) { return no(k).id; });
+  return c.expr(id, yes.type);
+}
+
+/// Normal numbers whose result is normal only change their exponent field.
+Expr scaled(Code& c, Expr x, Expr exponent, unsigned round) {
+  const FloatFormat f = format_of(x.type);
+  const Type w = work_type(x.type);
+  const Expr b = resize(bits(x), w), field = (b & f.all_but_sign()) >> f.mantissa,
+             by = resize(exponent, w, true);
+  const Expr both = is_normal_field(field, f) & is_normal_field(field + by, f);
+  return usually(c, both, as_result(b + (by << f.mantissa), x.type),
+                 [&](Code&) { return scale_exactly(x, exponent, round); });
+}
+
+Expr ldexp(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  return scaled(c, x[0], x[1], call.control.round);
+}
+
+/// Exponents that a condition chooses between, or one (no condition).
+struct ExponentChoice {
+  Value condition;
+  int32_t yes = 0, no = 0;
+};
+/// c, select(m, c, d), and such a thing shifted left.
+std::optional<ExponentChoice> exponent_choice(const ir::Function& f, Value v) {
+  if (f.is_constant(v))
+    return ExponentChoice{{}, static_cast<int32_t>(f[v].imm), static_cast<int32_t>(f[v].imm)};
+  const Value a = f[v].operand_count > 1 ? f.operand(v, 1) : Value{};
+  if (f[v].op == Op::select && f.is_constant(a) && f.is_constant(f.operand(v, 2)))
+    return ExponentChoice{f.operand(v, 0), static_cast<int32_t>(f[a].imm),
+                          static_cast<int32_t>(f[f.operand(v, 2)].imm)};
+  if (f[v].op != Op::shl || !f.is_constant(a)) return {};
+  auto choice = exponent_choice(f, f.operand(v, 0));
+  if (!choice) return {};
+  for (int32_t* e : {&choice->yes, &choice->no})
+    *e = static_cast<int32_t>(static_cast<uint32_t>(*e) << (f[a].imm & 31));
+  return choice;
+}
+
+/// The bits of 2^exponent, if that is a normal number and so is its inverse.
+std::optional<uint64_t> power_of_two(int32_t exponent, FloatFormat format) {
+  const auto bias = static_cast<int32_t>(format.bias());
+  if (exponent <= -bias || exponent >= bias) return {};
+  return static_cast<uint64_t>(exponent + bias) << format.mantissa;
+}
+
+/// By a known power of two, or one of two, as square roots scale: a product rounds as ldexp does.
+void write_ldexp(Emitter& e, Value v) {
+  const Type t = e.f[v].type;
+  const FloatFormat format = format_of(t);
+  const ir::FloatControl control = ir::FloatControl::unpack(e.f[v].imm);
+  const auto choice = exponent_choice(e.f, e.f.operand(v, 1));
+  const auto yes = choice ? power_of_two(choice->yes, format) : std::nullopt,
+             no = choice ? power_of_two(choice->no, format) : std::nullopt;
+  if (control.round != 0 || control.flush_in || control.flush_out || !yes || !no)
+    return write_float_call(e, v, ldexp);
+  Id factor = e.types.constant(t, *yes);
+  if (choice->yes != choice->no)
+    factor =
+        e.code.op(spv::Op::OpSelect, e.types[t], {e.id(choice->condition), factor, e.types.constant(t, *no)});
+  e.make(v, spv::Op::OpFMul, {e.operand_id(v, 0), factor});
+  e.module.no_contraction(e.id(v));
 }
 
 /// Zero, infinity and NaN are their own mantissas; NaN comes out quiet.
-Expr frexp_mantissa(Code&, std::span<const Expr> x, const FloatCall& call) {
-  const FloatFormat f = call.format();
-  const Parts p = take_apart(x[0]);
+Expr unusual_mantissa(Expr x, FloatFormat f) {
+  const Parts p = take_apart(x);
   const Expr half = (p.significand & f.fraction()) | (f.one() - f.implicit_one()) | p.sign;
-  const Expr quiet = as_float(bits(x[0]) | f.quiet_bit(), call.operand);
-  return select(p.special, select(is_nan(x[0], f), quiet, x[0]), as_result(half, call.operand));
+  const Expr quiet = as_float(bits(x) | f.quiet_bit(), x.type);
+  return select(p.special, select(is_nan(x, f), quiet, x), as_result(half, x.type));
+}
+
+Expr unusual_exponent(Code& c, Expr x, FloatFormat f) {
+  const Parts p = take_apart(x);
+  return select(p.special, c.constant(Type::i32, 0), resize(p.exponent - (f.bias() - 1), Type::i32));
+}
+
+Expr frexp_mantissa(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  const FloatFormat f = call.format();
+  const Expr b = resize(bits(x[0]), work_type(call.operand));
+  const Expr normal = is_normal_field((b & f.all_but_sign()) >> f.mantissa, f);
+  const Expr usual =
+      as_result((b & (f.fraction() | f.sign_bit())) | (f.one() - f.implicit_one()), call.operand);
+  return usually(c, normal, usual, [&](Code&) { return unusual_mantissa(x[0], f); });
 }
 
 Expr frexp_exponent(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const FloatFormat f = call.format();
-  const Parts p = take_apart(x[0]);
-  const Expr e = resize(p.exponent - (f.bias() - 1), Type::i32);
-  return select(p.special, c.constant(Type::i32, 0), e);
+  const Expr field = (resize(bits(x[0]), work_type(call.operand)) & f.all_but_sign()) >> f.mantissa;
+  const Expr usual = resize(field - (f.bias() - 1), Type::i32);
+  return usually(c, is_normal_field(field, f), usual, [&](Code& k) { return unusual_exponent(k, x[0], f); });
 }
 
 /// Bits of v_cmp_class: 0 signalling NaN, 1 quiet NaN, 2..5 -inf -normal -denormal -0, 6..9 +0 .. +inf.
@@ -182,8 +264,9 @@ Expr divide_scale(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const auto scale = static_cast<uint64_t>(limits_of(call.operand).scale);
   const auto k = [&](uint64_t v) { return c.constant(Type::i32, v); };
   const Expr exponent = select(s.up, k(scale), select(s.down, k(0 - scale), k(0)));
-  const Expr scaled = select(s.up | s.down, scale_exactly(x[0], exponent, 0), x[0]);
-  return select(s.invalid, as_float(c.constant(integer_like(call.operand), f.nan()), call.operand), scaled);
+  const Expr result =
+      usually(c, !(s.up | s.down), x[0], [&](Code& other) { return scaled(other, x[0], exponent, 0); });
+  return select(s.invalid, as_float(c.constant(integer_like(call.operand), f.nan()), call.operand), result);
 }
 
 Expr divide_scale_flag(Code& c, std::span<const Expr> x, const FloatCall& call) {
@@ -223,7 +306,7 @@ void refuse_trig_preop(Emitter& e, Value v) { e.refuse(v, "reduction by a table 
 } // namespace
 
 void add_float_special_handlers(HandlerTable& t) {
-  t[index_of(Op::fldexp)] = float_call<ldexp>;
+  t[index_of(Op::fldexp)] = write_ldexp;
   t[index_of(Op::ffrexp_mant)] = float_call<frexp_mantissa>;
   t[index_of(Op::ffrexp_exp)] = float_call<frexp_exponent>;
   t[index_of(Op::fclass)] = float_call<classify>;

@@ -125,7 +125,8 @@ void store_narrow(const AccessSite& s, Expr data, Expr byte, unsigned bytes) {
   const uint64_t ones = (uint64_t{1} << (bytes * 8)) - 1;
   if (is_wide(s))
     return store_part(s, wide_lds_pointer(s.e, s.c, byte), Type::i64, data, (byte & 7) << 3, ones);
-  store_part(s, word_pointer(s.e, s.c, s.space, byte >> 2), Type::i32, data, (byte & 3) << 3, ones);
+  store_part(s, word_pointer(s.e, s.c, s.space, byte >> 2, 0, s.inside), Type::i32, data, (byte & 3) << 3,
+             ones);
 }
 
 /// The data as dwords; 16-bit data is one.
@@ -173,7 +174,7 @@ Expr load_word(const AccessSite& s, Expr index, uint32_t plus) {
     const Expr unit = c.expr(c.op(spv::Op::OpLoad, c.types[Type::i64], {pointer}), Type::i64);
     return resize(unit >> resize((at & 1) << 5, Type::i64), Type::i32);
   }
-  const Id pointer = word_pointer(s.e, c, s.space, index, plus);
+  const Id pointer = word_pointer(s.e, c, s.space, index, plus, s.inside);
   const Id type = c.types[Type::i32];
   if (s.space == Space::global)
     return c.expr(c.op(spv::Op::OpLoad, type, {pointer, memory_operands(s), 4}), Type::i32);
@@ -185,7 +186,7 @@ void store_word(const AccessSite& s, Expr index, uint32_t plus, Expr word) {
     const Expr at = plus == 0 ? index : index + plus;
     return store_part(s, wide_lds_pointer(s.e, s.c, at << 2), Type::i64, word, (at & 1) << 5, 0xffff'ffff);
   }
-  s.c.effect(spv::Op::OpStore, {word_pointer(s.e, s.c, s.space, index, plus), word.id});
+  s.c.effect(spv::Op::OpStore, {word_pointer(s.e, s.c, s.space, index, plus, s.inside), word.id});
 }
 
 void replace_bits(const AccessSite& s, Expr index, Expr bits, Expr mask) {

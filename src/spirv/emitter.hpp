@@ -102,6 +102,8 @@ class Emitter {
   [[nodiscard]] bool wide_lds() const { return shared.wide_lds; }
   /// Low bits of an address that are known to be 0, up to 3 (alignment.hpp).
   [[nodiscard]] unsigned low_zeros(ir::Value v);
+  /// A number that the value never exceeds (bounds.hpp).
+  [[nodiscard]] uint64_t bound(ir::Value v);
 
  private:
   void write_mark(ir::Value v);
@@ -109,6 +111,7 @@ class Emitter {
   std::vector<Id> ids_; ///< 0 = not asked for yet
   std::vector<bool> written_;
   std::vector<uint8_t> low_zeros_; ///< made when first asked for
+  std::vector<uint64_t> bounds_;   ///< so are these
 };
 
 using Handler = void (*)(Emitter&, ir::Value);

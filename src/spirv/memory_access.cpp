@@ -14,26 +14,14 @@ using ir::Value;
 
 namespace {
 
-using Part = std::function<Id(Code&)>;
+/// Of LDS or scratch, as the module has it.
+uint32_t array_bytes(Emitter& e, Space space) {
+  const uint32_t bytes = space == Space::lds ? e.lds_bytes() : e.shared.scratch_bytes;
+  return std::max(1u, (bytes + 3) / 4) * 4;
+}
 
-/// if (condition) yes() else no(); the values meet in a phi. An empty `no` gives zeros.
-Id choose(Code& c, Expr condition, Id type, bool has_value, const Part& yes, const Part& no) {
-  ModuleBuilder& m = c.module;
-  const Id then = m.new_id(), otherwise = no ? m.new_id() : 0, merge = m.new_id(), before = c.block;
-  c.selection(merge);
-  c.branch_if(condition.id, then, no ? otherwise : merge);
-  c.start(then);
-  const Id a = yes(c), from_a = c.block;
-  c.branch(merge);
-  Id b = has_value && !no ? m.null(type) : 0, from_b = before;
-  if (no) {
-    c.start(otherwise);
-    b = no(c);
-    from_b = c.block;
-    c.branch(merge);
-  }
-  c.start(merge);
-  return has_value ? c.phi(type, {a, from_a, b, from_b}) : 0;
+Expr smaller(Code& c, Expr x, uint32_t limit) {
+  return c.expr(c.glsl(GLSLstd450UMin, c.types[x.type], {x.id, c.module.u32(limit)}), x.type);
 }
 
 struct Frame {
@@ -45,30 +33,41 @@ struct Frame {
   bool has_value;
   AccessBody body;
   std::span<const Expr> data;
-  bool maybe_unaligned;
+  unsigned size; ///< bytes that the access covers
+  bool maybe_unaligned, inside;
+
+  /// An aligned access. In an array of words its address is kept so far from the end that all of it fits.
+  Id aligned(Code& c, Space space, Expr address) const {
+    AccessSite site{e, c, space, address, data, access, type, components};
+    if (space == Space::global) return body(site);
+    const uint32_t all = array_bytes(e, space);
+    site.inside = all >= size && !is_wide(site);
+    if (site.inside && !inside) site.address = smaller(c, address, all - size);
+    return body(site);
+  }
 
   Id at(Code& c, Space space, Expr address) const {
-    const AccessSite site{e, c, space, address, data, access, type, components};
     const bool words = space != Space::global;
-    if (!maybe_unaligned || (!words && e.options.device.unaligned_global)) return body(site);
+    if (!maybe_unaligned || (!words && e.options.device.unaligned_global)) return aligned(c, space, address);
     const auto part = [&](bool unaligned) {
       return [&, unaligned](Code& k) {
-        return body({e, k, space, address, data, access, type, components, unaligned});
+        if (!unaligned) return aligned(k, space, address);
+        return body({e, k, space, address, data, access, type, components, true});
       };
     };
     // Two words of scratch are cheaper than a branch.
     if (space == Space::scratch) return part(true)(c);
     // In an array of words a component of two bytes only leaves its word when it starts at the last byte.
     const Expr in_word = address & (words ? 3u : access.bytes - 1u);
-    const Expr aligned = words && access.bytes == 2 ? in_word != 3 : in_word == 0;
-    return choose(c, aligned, result_type, has_value, part(false), part(true));
+    const Expr fits = words && access.bytes == 2 ? in_word != 3 : in_word == 0;
+    return choose(c, fits, result_type, has_value, part(false), part(true));
   }
 
   /// Which memory a flat address means is in its high half.
   Id flat(Code& c, Expr address) const {
     const Expr high = resize(address >> 32, Type::i32), low = resize(address, Type::i32);
-    const Part global = [&](Code& k) { return at(k, Space::global, address); };
-    const Part scratch = [&](Code& k) {
+    const CodePart global = [&](Code& k) { return at(k, Space::global, address); };
+    const CodePart scratch = [&](Code& k) {
       if (e.f.scratch_bytes == 0) return global(k);
       return choose(
           k, high == guest_abi::private_aperture_hi, result_type, has_value,
@@ -102,6 +101,8 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const auto whole_at = static_cast<unsigned>(std::countr_zero(unsigned{access.bytes})); // low zeros
   const bool maybe_unaligned = kind == Helper::memory && asks && access.bytes > 1 &&
                                e.low_zeros(operands[0]) < (in_words ? std::min(whole_at, 2u) : whole_at);
+  const unsigned size = kind == Helper::memory ? components * access.bytes : access.bytes;
+  const bool inside = access.space == Space::lds && e.bound(operands[0]) + size <= e.lds_bytes();
 
   std::vector<Type> types;
   std::vector<Id> arguments;
@@ -124,7 +125,8 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const uint64_t variant = (id.pack() & 0x3fff'ffff) | uint64_t{ask_active} << 30 | uint64_t{halves} << 31 |
                            static_cast<uint64_t>(type) << 32 | uint64_t{components} << 36 |
                            uint64_t{has_value} << 44 | uint64_t{access.flush_in} << 45 |
-                           uint64_t{access.flush_out} << 46 | uint64_t{maybe_unaligned} << 47;
+                           uint64_t{access.flush_out} << 46 | uint64_t{maybe_unaligned} << 47 |
+                           uint64_t{inside} << 48;
   const Id result_type = e.type_of(v);
   const auto whole = [&](Code& c, std::span<const Expr> x) {
     const size_t at = ask_active ? 1 : 0;
@@ -134,15 +136,9 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
           c.op(spv::Op::OpCompositeConstruct, c.types.tuple(Type::i32, 2), {x[at].id, x[at + 1].id});
       address = c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
     }
-    const Frame frame{e,
-                      access,
-                      type,
-                      components,
-                      result_type,
-                      has_value,
-                      body,
-                      x.subspan(at + (halves ? 2 : 1)),
-                      maybe_unaligned};
+    const Frame frame{e,           access,          type,  components,
+                      result_type, has_value,       body,  x.subspan(at + (halves ? 2 : 1)),
+                      size,        maybe_unaligned, inside};
     Id result = 0;
     if (ask_active)
       result =
@@ -156,17 +152,15 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   e.make_call(v, function, arguments);
 }
 
-Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus) {
+Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus, bool inside) {
   if (space == Space::global)
     return global_pointer(e, c, (plus != 0 ? index + plus : index) << 2, c.types[Type::i32]);
   const bool lds = space == Space::lds;
   const Id array = lds ? e.lds() : e.scratch();
-  const uint32_t words = (lds ? e.lds_bytes() : e.f.scratch_bytes + 3) / 4;
   if (plus != 0) index = index + plus;
-  const Id inside =
-      c.glsl(GLSLstd450UMin, c.types[Type::i32], {index.id, c.module.u32(std::max(1u, words) - 1)});
+  if (!inside) index = smaller(c, index, array_bytes(e, space) / 4 - 1);
   const auto storage = lds ? spv::StorageClass::Workgroup : spv::StorageClass::Private;
-  return c.op(spv::Op::OpAccessChain, c.module.type_pointer(storage, c.types[Type::i32]), {array, inside});
+  return c.op(spv::Op::OpAccessChain, c.module.type_pointer(storage, c.types[Type::i32]), {array, index.id});
 }
 
 Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address) {

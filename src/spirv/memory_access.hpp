@@ -18,15 +18,17 @@ struct AccessSite {
   ir::Type type; ///< of the result's components, or of the data
   unsigned components;
   bool unaligned = false; ///< a component may reach over the end of its word
+  bool inside = false;    ///< of an array of words: all of the access is known to be inside it
 };
 using AccessBody = Id (*)(const AccessSite&);
 
 /// Writes the call for memory operation `v`.
 void write_access_call(Emitter& e, ir::Value v, Helper kind, bool ask_active, AccessBody body);
 
-/// Word `index + plus` of LDS or scratch, kept inside the array (what is outside hits its last word), or of
-/// global memory.
-[[nodiscard]] Id word_pointer(Emitter& e, Code& c, ir::Space space, Expr index, uint32_t plus = 0);
+/// Word `index + plus` of global memory, or of LDS or scratch: there it is kept inside the array (what is
+/// outside hits its last word), unless it is known to be `inside`.
+[[nodiscard]] Id word_pointer(Emitter& e, Code& c, ir::Space space, Expr index, uint32_t plus = 0,
+                              bool inside = false);
 /// 64-bit unit of an LDS that is wide (Emitter::wide_lds).
 [[nodiscard]] Id wide_lds_pointer(Emitter& e, Code& c, Expr byte_address);
 /// Whether this site's words are parts of such units.

@@ -60,6 +60,34 @@ b2: from b0, b1
   ret
 })",
      1, 0},
+    {"lanes outside get what they had, or are not read", R"(
+  %u = i32 select %e, %y, %x
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b2
+b1: from b0
+  %w = i32 add %x, i32 1
+  %s = i32 select %m, %w, %u
+  br b2
+b2: from b0, b1
+  %r = i32 phi %y, %s
+  store.lds.4 %a, %e, %r
+  ret
+})",
+     1, 0},
+    {"lanes outside get another number, and are read", R"(
+  %u = i32 select %e, %y, %x
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b2
+b1: from b0
+  %w = i32 add %x, i32 1
+  %s = i32 select %m, %w, %u
+  br b2
+b2: from b0, b1
+  %r = i32 phi %y, %s
+  store.lds.4 %a, u1 true, %r
+  ret
+})",
+     0, 0},
     {"a write that lanes outside get and read", R"(
   %any = uniform u1 host_any %m
   cond_br %any, b1, b2

@@ -145,11 +145,21 @@ b2: from b1
   for (uint32_t i = 0; i < f.value_count(); ++i) {
     const auto& inst = f[Value{i}];
     const unsigned zeros = known[i];
-    if (inst.op == ir::Op::shl) EXPECT_EQ(zeros, 2u);
-    if (inst.op == ir::Op::mul) EXPECT_EQ(zeros, 3u);
-    if (inst.op == ir::Op::and_) EXPECT_EQ(zeros, 1u);
-    if (inst.op == ir::Op::phi) EXPECT_EQ(zeros, 2u);
-    if (inst.op == ir::Op::input) EXPECT_EQ(zeros, 0u);
+    if (inst.op == ir::Op::shl) {
+      EXPECT_EQ(zeros, 2u);
+    }
+    if (inst.op == ir::Op::mul) {
+      EXPECT_EQ(zeros, 3u);
+    }
+    if (inst.op == ir::Op::and_) {
+      EXPECT_EQ(zeros, 1u);
+    }
+    if (inst.op == ir::Op::phi) {
+      EXPECT_EQ(zeros, 2u);
+    }
+    if (inst.op == ir::Op::input) {
+      EXPECT_EQ(zeros, 0u);
+    }
   }
 }
 

@@ -1,0 +1,91 @@
+#include "spirv/bounds.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::spirv {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr uint64_t ones(unsigned bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+
+class Rules {
+ public:
+  Rules(const ir::Function& f, const Seating& s, const std::vector<uint64_t>& known)
+      : f_(f), seating_(s), known_(known) {}
+
+  [[nodiscard]] uint64_t operator()(Value v) const {
+    const ir::Inst& inst = f_[v];
+    const uint64_t most = ones(ir::bit_width(inst.type));
+    switch (inst.op) {
+    case Op::constant: return inst.imm & most;
+    case Op::host_lane: return seating_.host_lanes - 1;
+    case Op::host_wave: return seating_.waves() - 1;
+    case Op::phi: return largest_of(v, 0);
+    case Op::select: return largest_of(v, 1);
+    case Op::umax: return largest_of(v, 0);
+    case Op::umin:
+    case Op::and_: return std::min(operand(v, 0), operand(v, 1));
+    case Op::or_:
+    case Op::xor_: return ones(static_cast<unsigned>(std::bit_width(operand(v, 0) | operand(v, 1))));
+    case Op::add: return sum(operand(v, 0), operand(v, 1), most);
+    case Op::mul: return product(operand(v, 0), operand(v, 1), most);
+    case Op::shl: return product(operand(v, 0), uint64_t{1} << shift_of(v, 63), most);
+    case Op::lshr: return operand(v, 0) >> shift_of(v, 0);
+    case Op::zext:
+    case Op::trunc:
+    case Op::lo32:
+    case Op::read_first:
+    case Op::read_lane:
+    case Op::host_broadcast: return operand(v, 0) <= most && !is_float(v) ? operand(v, 0) : most;
+    case Op::ubfe: return std::min(most, field(v));
+    default: return most;
+    }
+  }
+
+ private:
+  [[nodiscard]] uint64_t operand(Value v, unsigned i) const { return known_[f_.operand(v, i).index]; }
+  [[nodiscard]] bool is_float(Value v) const { return ir::is_float(f_[f_.operand(v, 0)].type); }
+  [[nodiscard]] uint64_t largest_of(Value v, unsigned first) const {
+    uint64_t largest = 0;
+    for (unsigned i = first; i < f_[v].operand_count; ++i) largest = std::max(largest, operand(v, i));
+    return largest;
+  }
+  static uint64_t sum(uint64_t a, uint64_t b, uint64_t most) { return a <= most - b ? a + b : most; }
+  static uint64_t product(uint64_t a, uint64_t b, uint64_t most) {
+    return a == 0 || b <= most / a ? a * b : most;
+  }
+  /// A constant count of a shift; `unknown` for others.
+  [[nodiscard]] unsigned shift_of(Value v, unsigned unknown) const {
+    const Value count = f_.operand(v, 1);
+    return f_.is_constant(count) ? static_cast<unsigned>(f_[count].imm % ir::bit_width(f_[v].type)) : unknown;
+  }
+  /// ubfe(x, from, width)
+  [[nodiscard]] uint64_t field(Value v) const {
+    const Value width = f_.operand(v, 2);
+    return f_.is_constant(width) && f_[width].imm < 64 ? ones(static_cast<unsigned>(f_[width].imm))
+                                                       : operand(v, 0);
+  }
+
+  const ir::Function& f_;
+  const Seating& seating_;
+  const std::vector<uint64_t>& known_;
+};
+
+} // namespace
+
+std::vector<uint64_t> known_bounds(const ir::Function& f, const Seating& seating) {
+  std::vector<uint64_t> known(f.value_count());
+  // Anything at all, until it was looked at: so what comes back around a loop is not bounded.
+  for (uint32_t i = 0; i < known.size(); ++i)
+    known[i] = f[Value{i}].op == Op::constant ? f[Value{i}].imm & ones(ir::bit_width(f[Value{i}].type))
+                                              : ones(ir::bit_width(f[Value{i}].type));
+  const Rules rules(f, seating, known);
+  for (const ir::BasicBlock& b : f.blocks)
+    for (const Value v : b.instructions) known[v.index] = rules(v);
+  return known;
+}
+
+} // namespace lanewise::spirv

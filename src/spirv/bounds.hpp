@@ -1,0 +1,15 @@
+// How large numbers can become.
+#pragma once
+
+#include "ir/ir.hpp"
+#include "spirv/seating.hpp"
+
+#include <vector>
+
+namespace lanewise::spirv {
+
+/// For each value, a number that it never exceeds, read as unsigned; the largest of its type where nothing is
+/// known, as for what a loop counts. One pass over the function.
+[[nodiscard]] std::vector<uint64_t> known_bounds(const ir::Function& f, const Seating& seating);
+
+} // namespace lanewise::spirv
