@@ -21,12 +21,16 @@ class Recompile : public VulkanTest {
       options.verify = true;
       if (subgroup) options.host.subgroup_size = subgroup;
       if (subgroup == 1) options.host.subgroup_operations = false;
-      // On llvmpipe the sort did not end within 60 s with so many copies; its compiler is suspected, not proved.
+      // On llvmpipe the sort did not end within 60 s with so many copies; its compiler is suspected, not
+      // proved.
       if (std::string(e.file) == "bitonic" && wave / options.host.subgroup_size >= 8) continue;
       auto compiled = compile(*binary, *launch.kernel, options);
       ASSERT_TRUE(compiled) << compiled.error().to_string();
       EXPECT_GT(compiled->guest_instructions, 0u);
-      auto report = run_on_vulkan(launch, *device(), *compiled);
+      // One invocation for a wave takes llvmpipe up to 15 s of processor time to compile; machines may be
+      // busy.
+      auto report =
+          run_on_vulkan(launch, *device(), *compiled, {.timeout = std::chrono::milliseconds(300'000)});
       ASSERT_TRUE(report) << report.error().to_string();
       expect_results(e, launch, "Vulkan");
     }
