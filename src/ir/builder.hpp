@@ -168,6 +168,7 @@ class Builder {
   Value atomic(Value address, Value active, Value data, MemoryAccess m, Value compare = {});
   Value barrier() { return emit(Op::barrier, {}); }
   Value wave_fence() { return emit(Op::wave_fence, {}); }
+  Value group_fence() { return emit(Op::group_fence, {}); }
   Value memory_fence() { return emit(Op::memory_fence, {}); }
   Value clock() { return emit(Op::clock, {}); }
 

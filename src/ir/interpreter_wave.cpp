@@ -150,7 +150,8 @@ Expected<void> Wave::step(const Code& c) {
     return fail(ErrorKind::input, fmt::format("trap: {}", name(static_cast<TrapReason>(c.imm))), where(c));
   case Op::barrier: return barrier(c);
   case Op::wave_fence:
-  case Op::memory_fence: return {};
+  case Op::memory_fence:
+  case Op::group_fence: return {};
   case Op::clock:
     for (unsigned lane = 0; lane < count(c); ++lane) write(c, lane, executed_);
     return {};

@@ -26,6 +26,7 @@ std::string_view signature(Op op) {
   case Op::barrier:
   case Op::wave_fence:
   case Op::memory_fence:
+  case Op::group_fence:
   case Op::clock:
   case Op::host_lane:
   case Op::host_wave:

@@ -98,6 +98,7 @@ class Diverge {
     case Op::barrier:
     case Op::wave_fence:
     case Op::memory_fence:
+    case Op::group_fence:
     case Op::clock:
     case Op::ret:
     case Op::trap: return false;

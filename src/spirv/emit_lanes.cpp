@@ -100,6 +100,11 @@ void write_wave_fence(Emitter& e, Value) {
                  e.module.u32(acquire_release | uniform_memory | subgroup_memory | workgroup_memory)});
 }
 
+void write_group_fence(Emitter& e, Value) {
+  e.code.effect(spv::Op::OpMemoryBarrier,
+                {e.scope(spv::Scope::Workgroup), e.module.u32(acquire_release | uniform_memory)});
+}
+
 void write_memory_fence(Emitter& e, Value) {
   e.code.effect(spv::Op::OpMemoryBarrier,
                 {e.scope(spv::Scope::Device), e.module.u32(acquire_release | uniform_memory)});
@@ -171,6 +176,7 @@ void add_lane_handlers(HandlerTable& t) {
   t[index_of(Op::barrier)] = write_barrier;
   t[index_of(Op::wave_fence)] = write_wave_fence;
   t[index_of(Op::memory_fence)] = write_memory_fence;
+  t[index_of(Op::group_fence)] = write_group_fence;
   t[index_of(Op::clock)] = write_clock;
   t[index_of(Op::ret)] = write_return;
   t[index_of(Op::trap)] = write_trap;

@@ -20,6 +20,13 @@ void invalidate(Translator& t, const Instruction&) {
   t.synchronized();
 }
 
+/// The cache of a compute unit, which other waves of the workgroup may write past. Right behind a barrier,
+/// where clang puts it, it adds nothing to what the barrier orders.
+void invalidate_l0(Translator& t, const Instruction&) {
+  if (!t.behind(ir::Op::barrier)) t.b.group_fence();
+  t.synchronized();
+}
+
 void getpc(Translator& t, const Instruction& i) { t.set_scalar64(i.dst[0], t.image_address(i.pc + i.size)); }
 
 void call(Translator& t, const Instruction& i) {
@@ -103,7 +110,7 @@ constexpr Meaning meanings[] = {
     {s_waitcnt_depctr, nothing},
     {s_wait_idle, wait},
     {s_barrier, barrier},
-    {buffer_gl0_inv, invalidate},
+    {buffer_gl0_inv, invalidate_l0},
     {buffer_gl1_inv, invalidate},
 
     // MODE itself is followed by Mode::execute.

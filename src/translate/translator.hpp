@@ -46,6 +46,11 @@ class Translator {
     return flow_->relative_reach().registers(i);
   }
   [[nodiscard]] const container::ShaderBinary& binary() const { return graph_->code.binary(); }
+  /// The last operation written to this block is one of these.
+  [[nodiscard]] bool behind(ir::Op op) const {
+    const auto& written = (*function_)[b.block].instructions;
+    return !written.empty() && (*function_)[written.back()].op == op;
+  }
   /// Errors end the translation after the instruction.
   void unsupported(const Instruction& i, std::string what);
 

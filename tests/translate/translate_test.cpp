@@ -101,6 +101,24 @@ b2: from b0, b1
   EXPECT_EQ(translated(words64, 64), translated(words));
 }
 
+/// A compute unit's cache is the workgroup's matter, and a barrier's; the others are the device's.
+TEST(Translate, CacheInvalidationsAreFences) {
+  const uint32_t words[] = {
+      0xe1c40000, 0x00000000, // buffer_gl0_inv
+      0xbf8a0000,             // s_barrier
+      0xe1c40000, 0x00000000, // buffer_gl0_inv
+      0xe1c80000, 0x00000000, // buffer_gl1_inv
+      0xbf810000,             // s_endpgm
+  };
+  EXPECT_EQ(translated(words), R"(
+b0:
+  group_fence
+  barrier
+  memory_fence
+  ret
+)");
+}
+
 TEST(Translate, LoopsHavePhisForWhatTheyChange) {
   const uint32_t words[] = {
       0xf4040100, 0xfa000000, //   s_load_dwordx2 s[4:5], s[0:1], 0x0
