@@ -196,6 +196,10 @@ Formula MaskAlgebra::make(Value v, Block block) {
   case Op::sle:
   case Op::fcmp: return make_compare(v);
   case Op::phi: return make_phi(v, block);
+  case Op::lane_bit: // of a mask's own word: the mask (spilled SGPRs bring such words back)
+    if (const Value word = function_.operand(v, 0); function_[word].op == Op::ballot)
+      return formula_of(function_.operand(word, 0));
+    return atom_for(v);
   default: return atom_for(v);
   }
 }

@@ -6,6 +6,15 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
+namespace {
+
+/// A bit of a ballot is the mask that was asked.
+bool bit_of_ballot(const ir::Function& f, Value v) {
+  return f[v].op == Op::lane_bit && f[f.operand(v, 0)].op == Op::ballot;
+}
+
+} // namespace
+
 z3::expr World::of(Value v) {
   if (auto it = known_.find(v.index); it != known_.end()) return it->second;
   if (base_ && !in_loop(masks_.block_of(v))) return base_->of(v);
@@ -19,7 +28,7 @@ z3::expr World::of(Value v) {
     }
     bool ready = true;
     if (is_modelled(x)) {
-      for (Value o : f_.operands(x)) {
+      for (Value o : f_.operands(bit_of_ballot(f_, x) ? f_.operand(x, 0) : x)) {
         if (f_.is_constant(o) || known_.contains(o.index) || (base_ && !in_loop(masks_.block_of(o))))
           continue;
         work.push_back(o);
@@ -134,6 +143,7 @@ z3::expr World::model_mask(Value v) {
   case Op::sle: return z3::sle(b(0), b(1));
   case Op::trunc: return b(0).extract(0, 0) == z3_.bv_val(1, 1);
   case Op::lane_bit: {
+    if (bit_of_ballot(f_, v)) return mask(f_.operand(f_.operand(v, 0), 0));
     const z3::expr w = b(0);
     const z3::expr at = lane_.extract(w.get_sort().bv_size() - 1, 0);
     return z3::lshr(w, at).extract(0, 0) == z3_.bv_val(1, 1);

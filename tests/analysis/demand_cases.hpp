@@ -656,6 +656,23 @@ b2: from b1
   ret
 })",
      1, 0},
+    {"a mask that comes back from its own word", R"(
+  %s = i32 select %e, %new, %old
+  %w = uniform i32 ballot %m
+  %back = u1 lane_bit %w
+  store.lds.4 %a, %back, %s
+  ret
+})",
+     1, 0},
+    {"a mask that comes back from a changed word", R"(
+  %s = i32 select %e, %new, %old
+  %w = uniform i32 ballot %m
+  %w2 = uniform i32 add %w, i32 1
+  %back = u1 lane_bit %w2
+  store.lds.4 %a, %back, %s
+  ret
+})",
+     0, 1},
     {"the full mask in its arithmetic form", R"(
   %sh = i32 and %id0, i32 31
   %w = i32 lshr i32 -1, %sh
