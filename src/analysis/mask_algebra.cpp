@@ -1,6 +1,7 @@
 #include "analysis/mask_algebra.hpp"
 
 #include "ir/evaluate.hpp"
+#include "ir/graph.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,22 +12,10 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-namespace {
-
-cfg::Graph graph_of(const ir::Function& f) {
-  std::vector<cfg::Edge> edges;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b)
-    for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
-      edges.emplace_back(b, f.blocks[b].successors[s].index);
-  return {static_cast<uint32_t>(f.blocks.size()), edges};
-}
-
-} // namespace
-
 MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
     : function_(function), block_of_(function.value_count(), cfg::none), bound_(function.value_count()),
       lane_table_index_(function.value_count()), broken_(broken) {
-  const cfg::Graph graph = graph_of(function);
+  const cfg::Graph graph = ir::graph_of(function);
   order_ = cfg::reverse_post_order(graph);
   loops_ = cfg::find_loops(graph, order_, cfg::dominators(graph));
   for (uint32_t b = 0; b < function.blocks.size(); ++b)

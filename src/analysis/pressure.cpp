@@ -1,7 +1,7 @@
 #include "analysis/pressure.hpp"
 
 #include "analysis/needed.hpp"
-#include "cfg/graph.hpp"
+#include "ir/graph.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,11 +40,7 @@ class Pressure {
   explicit Pressure(const ir::Function& f)
       : f_(f), needed_(needed_values(f)), first_(f.value_count(), kNever), live_in_(f.blocks.size(), kNever),
         touched_(f.blocks.size(), kNever), last_(f.blocks.size()) {
-    std::vector<cfg::Edge> edges;
-    for (uint32_t b = 0; b < f.blocks.size(); ++b)
-      for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
-        edges.emplace_back(b, f.blocks[b].successors[s].index);
-    order_ = cfg::reverse_post_order(cfg::Graph(static_cast<uint32_t>(f.blocks.size()), edges));
+    order_ = cfg::reverse_post_order(ir::graph_of(f));
   }
 
   PressureCurve run() {

@@ -1,6 +1,7 @@
 #include "ir/interpreter_program.hpp"
 
 #include "cfg/loops.hpp"
+#include "ir/graph.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,11 +10,7 @@ namespace lanewise::ir::interpreter {
 namespace {
 
 std::vector<uint32_t> reconvergence_order(const Function& f) {
-  std::vector<cfg::Edge> edges;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b)
-    for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
-      edges.emplace_back(b, f.blocks[b].successors[s].index);
-  const cfg::Graph graph(static_cast<uint32_t>(f.blocks.size()), edges);
+  const cfg::Graph graph = graph_of(f);
   const cfg::LoopForest loops =
       cfg::find_loops(graph, cfg::reverse_post_order(graph), cfg::dominators(graph));
   const auto depth = [&](Block b) {

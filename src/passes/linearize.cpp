@@ -3,6 +3,7 @@
 #include "cfg/dominators.hpp"
 #include "cfg/loops.hpp"
 #include "ir/builder.hpp"
+#include "ir/graph.hpp"
 #include "passes/lane_regions.hpp"
 #include "passes/passes.hpp"
 
@@ -17,14 +18,6 @@ namespace lanewise::passes {
 using namespace ir;
 
 namespace {
-
-cfg::Graph graph_of(const Function& f) {
-  std::vector<cfg::Edge> edges;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b)
-    for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
-      edges.emplace_back(b, f.blocks[b].successors[s].index);
-  return {static_cast<uint32_t>(f.blocks.size()), edges};
-}
 
 /// One region of a function as a straight line. Its blocks are emptied; the line starts in the place of the
 /// first one and ends with a branch to the join.

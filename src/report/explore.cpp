@@ -3,6 +3,7 @@
 #include "analysis/mask_algebra.hpp"
 #include "analysis/pressure.hpp"
 #include "cfg/loops.hpp"
+#include "ir/graph.hpp"
 #include "ir/printer.hpp"
 #include "passes/kept_reason.hpp"
 #include "passes/passes.hpp"
@@ -104,21 +105,18 @@ class Explorer {
   }
 
   void add_blocks(const ir::Function& f) {
-    std::vector<cfg::Edge> edges;
     for (uint32_t b = 0; b < f.blocks.size(); ++b) {
       ExploreBlock block{.guest = guest_of(f.blocks[b].pc),
                          .pc = f.blocks[b].pc,
                          .instructions = static_cast<uint32_t>(f.blocks[b].instructions.size()),
                          .loop_depth = 0,
                          .successors = {}};
-      for (unsigned s = 0; s < f.blocks[b].successor_count; ++s) {
+      for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
         block.successors.push_back(f.blocks[b].successors[s].index);
-        edges.emplace_back(b, f.blocks[b].successors[s].index);
-      }
       if (block.guest != kNoIndex) data_.guest[block.guest].block = b;
       data_.blocks.push_back(std::move(block));
     }
-    const cfg::Graph graph(static_cast<uint32_t>(f.blocks.size()), edges);
+    const cfg::Graph graph = ir::graph_of(f);
     const auto loops = cfg::find_loops(graph, cfg::reverse_post_order(graph), cfg::dominators(graph));
     for (uint32_t b = 0; b < data_.blocks.size(); ++b)
       if (loops.innermost[b] != cfg::none) data_.blocks[b].loop_depth = loops.loops[loops.innermost[b]].depth;

@@ -2,6 +2,7 @@
 
 #include "analysis/pressure.hpp"
 #include "cfg/loops.hpp"
+#include "ir/graph.hpp"
 #include "passes/kept_reason.hpp"
 #include "passes/passes.hpp"
 #include "report/guest_code.hpp"
@@ -21,11 +22,7 @@ void each_function(const ir::Program& program, F visit) {
 size_t count_loops(const ir::Program& program) {
   size_t loops = 0;
   each_function(program, [&](const ir::Function& f) {
-    std::vector<cfg::Edge> edges;
-    for (uint32_t b = 0; b < f.blocks.size(); ++b)
-      for (unsigned s = 0; s < f.blocks[b].successor_count; ++s)
-        edges.emplace_back(b, f.blocks[b].successors[s].index);
-    const cfg::Graph graph(static_cast<uint32_t>(f.blocks.size()), edges);
+    const cfg::Graph graph = ir::graph_of(f);
     loops += cfg::find_loops(graph, cfg::reverse_post_order(graph), cfg::dominators(graph)).loops.size();
   });
   return loops;

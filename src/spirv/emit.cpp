@@ -1,6 +1,7 @@
 #include "spirv/emit.hpp"
 
 #include "cfg/structurize.hpp"
+#include "ir/graph.hpp"
 #include "spirv/control.hpp"
 #include "spirv/reducible.hpp"
 

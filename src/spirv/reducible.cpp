@@ -7,6 +7,7 @@
 
 #include "cfg/dominators.hpp"
 #include "cfg/irreducible.hpp"
+#include "ir/graph.hpp"
 #include "support/limits.hpp"
 
 namespace lanewise::spirv {
@@ -16,14 +17,6 @@ using ir::Function;
 using ir::Op;
 using ir::Type;
 using ir::Value;
-
-cfg::Graph graph_of(const Function& f) {
-  std::vector<cfg::Edge> edges;
-  for (uint32_t b = 0; b < f.blocks.size(); ++b)
-    for (unsigned i = 0; i < f.blocks[b].successor_count; ++i)
-      edges.emplace_back(b, f.blocks[b].successors[i].index);
-  return cfg::Graph(static_cast<uint32_t>(f.blocks.size()), edges);
-}
 
 namespace {
 

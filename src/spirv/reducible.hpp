@@ -1,14 +1,10 @@
 // Makes the control flow of any function reducible.
 #pragma once
 
-#include "cfg/graph.hpp"
 #include "ir/ir.hpp"
 #include "support/error.hpp"
 
 namespace lanewise::spirv {
-
-/// The blocks of a function as a graph.
-[[nodiscard]] cfg::Graph graph_of(const ir::Function& f);
 
 /// Every cycle with several entries gets a dispatch block in front of them:
 ///
