@@ -89,9 +89,14 @@ class Lowering {
     return {c.begin(), c.end()};
   }
   void set(Value v, std::initializer_list<Value> values) { set(v, std::span(values.begin(), values.size())); }
+  /// One value serves all copies of a v that is not called uniform.
   void set(Value v, std::span<const Value> values) {
     first_[v.index] = static_cast<uint32_t>(pool_.size());
-    pool_.insert(pool_.end(), values.begin(), values.end());
+    const bool shared = values.size() == 1 && !f_[v].uniform && f_[v].type != Type::none;
+    if (shared)
+      pool_.insert(pool_.end(), copies(), values[0]);
+    else
+      pool_.insert(pool_.end(), values.begin(), values.end());
   }
   /// make(copy) for each copy of v, or once if it is uniform.
   template <class F>

@@ -6,6 +6,7 @@
 #include "container/guest_abi.hpp"
 #include "ir/builder.hpp"
 #include "ir/interpreter.hpp"
+#include "ir/verifier.hpp"
 #include "support.hpp"
 
 namespace lanewise::spirv {
@@ -43,6 +44,50 @@ Function numbers(unsigned wave_size, const Extent& groups) {
   b.store(address, b.u1(true), b.or_(id, on), {});
   f.append(ir::Block{0}, ir::Op::ret, {});
   return f;
+}
+
+/// What all lanes of a wave have in common is the same in each of them, called uniform or not.
+TEST(LaneNumbers, WhatAWaveHasNeedNotBeCalledUniform) {
+  const auto text = [](const char* uniform) {
+    return fmt::format(R"(function "f" wave32 lds 0 scratch 0 {{
+b0:
+  %p = {0}i64 input.kernarg_ptr
+  %g = {0}i32 input.workgroup_id_x
+  %w = {0}i32 input.wave_in_group
+  %l = i32 lane_id
+  %m = u1 ult %l, i32 7
+  %b = {0}i32 ballot %m
+  %x = i32 add %l, %g
+  %y = i32 xor %x, %w
+  %z = i32 xor %y, %b
+  %o = i32 shl %l, i32 2
+  %o64 = i64 zext %o
+  %a = i64 add %p, %o64
+  store.global.4 %a, u1 true, %z
+  ret
+}})",
+                       uniform);
+  };
+  for (const unsigned host_lanes : {1u, 8u, 32u}) {
+    const LoweringOptions options{
+        .seating = {.wave_size = 32, .host_lanes = host_lanes, .workgroup = {32, 1, 1}}, .partial = {}};
+    std::vector<uint8_t> seen[2];
+    for (const bool uniform : {false, true}) {
+      const auto lowered = lower_waves(test::parse(text(uniform ? "uniform " : "")), options);
+      ASSERT_TRUE(lowered) << lowered.error().to_string();
+      const auto sound = ir::verify(*lowered);
+      ASSERT_TRUE(sound) << sound.error().to_string();
+      ir::FlatMemory memory(base, 128);
+      const auto done = ir::interpret(
+          *lowered,
+          {.grid = {32, 1, 1}, .workgroup = {32, 1, 1}, .kernarg_ptr = base, .host_invocations = host_lanes},
+          memory);
+      ASSERT_TRUE(done) << done.error().to_string();
+      seen[uniform] = memory.bytes;
+    }
+    EXPECT_EQ(seen[0], seen[1]) << host_lanes;
+    EXPECT_EQ(seen[0][4 * 9], (9 ^ 0x7f)) << host_lanes;
+  }
 }
 
 struct Shape {
