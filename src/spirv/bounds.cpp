@@ -36,10 +36,7 @@ class Rules {
     case Op::lshr: return operand(v, 0) >> shift_of(v, 0);
     case Op::zext:
     case Op::trunc:
-    case Op::lo32:
-    case Op::read_first:
-    case Op::read_lane:
-    case Op::host_broadcast: return operand(v, 0) <= most && !is_float(v) ? operand(v, 0) : most;
+    case Op::lo32: return std::min(operand(v, 0), most);
     case Op::ubfe: return std::min(most, field(v));
     default: return most;
     }
@@ -47,7 +44,6 @@ class Rules {
 
  private:
   [[nodiscard]] uint64_t operand(Value v, unsigned i) const { return known_[f_.operand(v, i).index]; }
-  [[nodiscard]] bool is_float(Value v) const { return ir::is_float(f_[f_.operand(v, 0)].type); }
   [[nodiscard]] uint64_t largest_of(Value v, unsigned first) const {
     uint64_t largest = 0;
     for (unsigned i = first; i < f_[v].operand_count; ++i) largest = std::max(largest, operand(v, i));

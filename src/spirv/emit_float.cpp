@@ -41,7 +41,6 @@ void write_float_call(Emitter& e, Value v, FloatBody body) {
 namespace {
 
 [[nodiscard]] FloatControl control(Emitter& e, Value v) { return FloatControl::unpack(e.f[v].imm); }
-[[nodiscard]] bool plain(FloatControl c) { return c.round == 0 && !c.flush_in && !c.flush_out; }
 
 // -- arithmetic
 // ---------------------------------------------------------------------------------------------------

@@ -133,12 +133,10 @@ std::optional<uint64_t> power_of_two(int32_t exponent, FloatFormat format) {
 void write_ldexp(Emitter& e, Value v) {
   const Type t = e.f[v].type;
   const FloatFormat format = format_of(t);
-  const ir::FloatControl control = ir::FloatControl::unpack(e.f[v].imm);
   const auto choice = exponent_choice(e.f, e.f.operand(v, 1));
   const auto yes = choice ? power_of_two(choice->yes, format) : std::nullopt,
              no = choice ? power_of_two(choice->no, format) : std::nullopt;
-  if (control.round != 0 || control.flush_in || control.flush_out || !yes || !no)
-    return write_float_call(e, v, ldexp);
+  if (!plain(ir::FloatControl::unpack(e.f[v].imm)) || !yes || !no) return write_float_call(e, v, ldexp);
   Id factor = e.types.constant(t, *yes);
   if (choice->yes != choice->no)
     factor =

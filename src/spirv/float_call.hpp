@@ -28,9 +28,13 @@ void float_call(Emitter& e, ir::Value v) {
   write_float_call(e, v, body);
 }
 
+/// What SPIR-V's own operations do.
+[[nodiscard]] inline bool plain(ir::FloatControl c) { return c.round == 0 && !c.flush_in && !c.flush_out; }
+
 /// x * 2^exponent with one rounding (FloatControl::round), whatever the numbers.
 [[nodiscard]] Expr scale_exactly(Expr x, Expr exponent, unsigned round);
-/// Whether a magnitude `q` gets one more in the last place: `rest` was cut off, `half` is half of a unit of it.
+/// Whether a magnitude `q` gets one more in the last place: `rest` was cut off, `half` is half of a unit of
+/// it.
 [[nodiscard]] Expr rounds_away(Expr q, Expr rest, Expr half, Expr negative, unsigned round);
 /// What a magnitude too large becomes: infinity, or the number before it where the rounding points inwards.
 [[nodiscard]] Expr overflow(Expr infinity, Expr negative, unsigned round);
