@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t page_bytes = 4096;
 constexpr uint64_t own_step = uint64_t{1} << 20;
+constexpr unsigned max_tries = 4096; ///< mappings that may lie in the way of bytes of our own
 
 /// A copy of the guest's memory, made where it is first touched: pieces that end at borders of pages and
 /// mappings.
@@ -19,13 +20,23 @@ class TouchedMemory final : public DispatchMemory {
  public:
   TouchedMemory(const GuestMemory& guest, uint64_t max_bytes) : guest_(guest), max_bytes_(max_bytes) {}
 
+  /// 0 if no room was found: see crowded().
   uint64_t add(std::vector<uint8_t> bytes) override {
-    const uint64_t steps = bytes.size() / own_step + 2;
-    while (guest_.extent(next_own_) || guest_.extent(next_own_ + bytes.size())) next_own_ += own_step;
-    const uint64_t address = next_own_;
-    pieces_[address] = std::move(bytes);
-    next_own_ += steps * own_step;
-    return address;
+    for (unsigned tries = 0; tries < max_tries; ++tries) {
+      const uint64_t address = next_own_;
+      auto taken = guest_.extent(address);
+      if (!taken) taken = guest_.extent(address + bytes.size());
+      if (!taken) {
+        next_own_ += (bytes.size() / own_step + 2) * own_step;
+        pieces_[address] = std::move(bytes);
+        return address;
+      }
+      const uint64_t behind = (taken->address + taken->size + own_step - 1) / own_step * own_step;
+      if (behind <= next_own_) break; // it reaches to the end of the address space
+      next_own_ = behind;
+    }
+    crowded_ = true;
+    return 0;
   }
   bool load(uint64_t address, unsigned bytes, uint64_t& value) override {
     value = 0;
@@ -43,6 +54,8 @@ class TouchedMemory final : public DispatchMemory {
   }
   /// Whether an access failed because there was too much to keep.
   [[nodiscard]] bool full() const { return full_; }
+  /// Whether the guest's mappings left no room for bytes of our own.
+  [[nodiscard]] bool crowded() const { return crowded_; }
 
  private:
   template <class Part>
@@ -76,7 +89,7 @@ class TouchedMemory final : public DispatchMemory {
 
   const GuestMemory& guest_;
   uint64_t max_bytes_, bytes_ = 0, next_own_ = uint64_t{1} << 46;
-  bool full_ = false;
+  bool full_ = false, crowded_ = false;
   std::map<uint64_t, std::vector<uint8_t>> pieces_; ///< by address
 };
 
@@ -96,6 +109,8 @@ Expected<void> run(const Capsule& c, const PreparedShader& shader, const GuestMe
   }
   TouchedMemory touched(memory, limits.max_bytes);
   ir::InterpreterDispatch d = interpreter_dispatch(c, touched, table);
+  gave_up = touched.crowded();
+  if (gave_up) return fail(ErrorKind::limit, "the guest's mappings leave no room for the dispatch packet");
   d.max_instructions = limits.max_instructions;
   auto done = ir::interpret(*linked, d, touched);
   gave_up = touched.full() || (!done && done.error().kind == ErrorKind::limit);

@@ -238,6 +238,23 @@ TEST_F(Capsules, RecordsKeepTouchedPagesOnly) {
   for (unsigned k = 0; k < 64; ++k) EXPECT_EQ(after->at(big + 0x8000)[0xff8 + 4 * k], 4u) << k;
   EXPECT_EQ(command("replay " + file->string() + " --check"), 0);
 
+  // A guest that maps everything leaves no room for the dispatch packet.
+  class Everything final : public GuestMemory {
+   public:
+    explicit Everything(const HostMemory& m) : memory_(m) {}
+    [[nodiscard]] std::optional<Extent> extent(uint64_t) const override { return Extent{0, ~uint64_t{0}}; }
+    [[nodiscard]] bool read(uint64_t a, std::span<uint8_t> out) const override {
+      return memory_.read(a, out);
+    }
+    [[nodiscard]] uint64_t write_version(uint64_t, uint64_t) const override { return 1; }
+
+   private:
+    const HostMemory& memory_;
+  };
+  const auto crowded = (*library)->record_dispatch(*shader, Everything(memory), invocation, {64, 1, 1});
+  ASSERT_FALSE(crowded);
+  EXPECT_EQ(crowded.error().kind, ErrorKind::limit) << crowded.error().to_string();
+
   const auto limited =
       runtime::record_dispatch(runtime::capsule_of(binary, binary.kernels[0], {.block = {64, 1, 1}}),
                                (*shader)->prepared(), memory, invocation, {64, 1, 1}, {.max_bytes = 4096});
