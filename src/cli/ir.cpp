@@ -4,11 +4,10 @@
 #include "cli/input.hpp"
 #include "cli/pass_options.hpp"
 #include "ir/printer.hpp"
-#include "passes/diverge.hpp"
 #include "passes/linearize.hpp"
 #include "passes/passes.hpp"
 #include "passes/pipeline.hpp"
-#include "spirv/wave_lowering.hpp"
+#include "runtime/compile.hpp"
 #include "translate/translate.hpp"
 
 #include <fmt/format.h>
@@ -42,49 +41,54 @@ std::string times_of(const passes::PipelineReport& report) {
   return text + fmt::format("; {:<14} {:9.1f} us\n", "together", sum);
 }
 
-/// Runs the stages of kInvocation up to `last`.
-Expected<ir::Function> on_invocations(const ir::Function& f, const container::Kernel& kernel,
-                                      std::string_view last) {
-  const spirv::Seating seating{f.wave_size, f.wave_size,
-                               kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{64, 1, 1})};
-  auto lowered = spirv::lower_waves(f, {.seating = seating, .partial = {true, true, true}});
-  if (!lowered) return lowered;
-  const auto clean = [&] {
-    passes::simplify(*lowered);
-    passes::cfg_cleanup(*lowered);
-    passes::dead_code(*lowered);
-  };
-  clean();
-  if (last == kInvocation[0]) return lowered;
-  if (passes::diverge(*lowered, {.reconverges = true}).changed()) clean();
-  if (last == kInvocation[1]) return lowered;
-  if (auto ok = passes::linearize(*lowered); !ok) return std::unexpected(ok.error());
-  clean();
-  return lowered;
+/// What one of the invocations does that carry a lane each, up to a stage of kInvocation.
+Expected<ir::Function> on_invocations(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                                      std::vector<std::string> without, std::string_view last) {
+  runtime::CompileOptions options;
+  options.host.subgroup_size = kernel.descriptor.wave32 ? 32 : 64;
+  options.host.subgroup_operations = options.host.device.reconverges = true;
+  options.calls = runtime::Calls::inlined;
+  if (last == kInvocation[0]) without.emplace_back(passes::kDiverge);
+  options.without = std::move(without);
+  auto program = runtime::lowered_program(binary, kernel, options);
+  if (!program) return std::unexpected(program.error());
+  ir::Function& f = program->main;
+  if (last == kInvocation[2]) {
+    if (auto ok = passes::linearize(f); !ok) return std::unexpected(ok.error());
+    passes::simplify(f);
+    passes::cfg_cleanup(f);
+    passes::dead_code(f);
+  }
+  return std::move(f);
+}
+
+/// The kernel as its waves run it.
+Expected<ir::Function> of_waves(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                                const IrOptions& options, std::string& text) {
+  auto function = translate::translate(binary, kernel);
+  if (!function || options.after == kTranslate) return function;
+  passes::PipelineOptions pipeline{.verify = true, .without = options.without};
+  if (options.after != kAll) pipeline.last = options.after;
+  const auto result = passes::run(*function, pipeline);
+  if (!result) return std::unexpected(result.error());
+  if (options.times) text += times_of(*result);
+  return function;
 }
 
 Expected<std::string> text_of(const IrOptions& options) {
   const bool invocations = std::ranges::find(kInvocation, options.after) != kInvocation.end();
+  if (invocations && options.times)
+    return fail(ErrorKind::call, fmt::format("--times has none of '{}'", options.after), {},
+                "lanewise compile --stats has the time of wave lowering");
   auto binary = load_input(options.input);
   if (!binary) return std::unexpected(binary.error());
   auto kernels = pick_kernels(*binary, options.kernels);
   if (!kernels) return std::unexpected(kernels.error());
   std::string text;
   for (const container::Kernel* kernel : *kernels) {
-    auto function = translate::translate(*binary, *kernel);
+    const auto function = invocations ? on_invocations(*binary, *kernel, options.without, options.after)
+                                      : of_waves(*binary, *kernel, options, text);
     if (!function) return std::unexpected(function.error());
-    if (options.after != kTranslate) {
-      passes::PipelineOptions pipeline{.verify = true, .without = options.without};
-      if (options.after != kAll && !invocations) pipeline.last = options.after;
-      const auto result = passes::run(*function, pipeline);
-      if (!result) return std::unexpected(result.error());
-      if (options.times) text += times_of(*result);
-    }
-    if (invocations) {
-      auto lowered = on_invocations(*function, *kernel, options.after);
-      if (!lowered) return std::unexpected(lowered.error());
-      function = std::move(lowered);
-    }
     text += ir::print(*function);
   }
   return text;

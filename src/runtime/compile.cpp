@@ -272,6 +272,19 @@ Expected<ir::Program> optimised_program(const container::ShaderBinary& binary,
   return program;
 }
 
+Expected<ir::Program> lowered_program(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                                      const CompileOptions& options) {
+  auto seating = seat(kernel, options);
+  if (!seating) return std::unexpected(in_kernel(seating.error(), kernel));
+  auto program = optimised_program(binary, kernel, options);
+  if (!program) return program;
+  CompiledKernel unused;
+  unused.seating = *seating;
+  auto lowered = lower(*program, options, unused);
+  if (!lowered) return std::unexpected(in_kernel(lowered.error(), kernel));
+  return lowered;
+}
+
 Expected<CompiledKernel> compile_program(ir::Program program, const container::Kernel& kernel,
                                          const CompileOptions& options) {
   auto seating = seat(kernel, options);

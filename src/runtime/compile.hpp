@@ -111,6 +111,11 @@ enum class InactiveLanes : uint8_t { kept, overwritten };
                                                       const CompileOptions& options,
                                                       InactiveLanes inactive = InactiveLanes::kept);
 
+/// The same, and what the host's invocations do: wave lowering, and diverge unless it is left out.
+[[nodiscard]] Expected<ir::Program> lowered_program(const container::ShaderBinary& binary,
+                                                    const container::Kernel& kernel,
+                                                    const CompileOptions& options);
+
 /// The SPIR-V validator for Vulkan 1.3, scalar block layout allowed. Error:
 /// check, with its message.
 [[nodiscard]] Expected<void> validate_spirv(std::span<const uint32_t> words);
