@@ -140,6 +140,7 @@ nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
     j["recompile_ms"] = outcome.compiled->times.total_us() / 1000;
     j["pipeline_ms"] = outcome.run.prepare_ms;
     j["guest_instructions"] = outcome.compiled->guest_instructions;
+    j["lds_bytes"] = outcome.compiled->module.lds_bytes;
     j["spirv_words"] = outcome.compiled->module.words.size();
     j["host_lanes"] = outcome.compiled->seating.host_lanes;
     j["wave_size"] = outcome.compiled->seating.wave_size;
