@@ -1,7 +1,8 @@
 // What the page of `lanewise explore` is made of; explore_page.py looks at the page itself.
 #include "report/explore.hpp"
 
-#include "container/load.hpp"
+#include "example.hpp"
+
 #include "ir/parser.hpp"
 #include "passes/passes.hpp"
 #include "report/explore_graph.hpp"
@@ -10,25 +11,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <random>
 #include <regex>
-#include <zstd.h>
 
 namespace lanewise::report {
 namespace {
-
-container::ShaderBinary example(const std::string& name) {
-  std::ifstream in(std::string(LANEWISE_TEST_DATA) + "/examples/" + name + ".co.zst", std::ios::binary);
-  const std::vector<char> packed{std::istreambuf_iterator<char>(in), {}};
-  std::vector<uint8_t> bytes(1u << 20);
-  bytes.resize(ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()));
-  auto binary = container::load(bytes);
-  EXPECT_TRUE(binary) << binary.error().to_string();
-  return binary ? std::move(*binary) : container::ShaderBinary{};
-}
 
 constexpr const char* kExamples[] = {"saxpy",      "mandelbrot.w32", "matmul.w64",  "nbody.w32",
                                      "reduce.w64", "bitonic.w32",    "collatz.w32", "sha256.w64"};

@@ -1,26 +1,14 @@
 // The figures of a kernel, against what its machine code says.
 #include "report/measure.hpp"
 
-#include "container/load.hpp"
+#include "example.hpp"
+
 #include "passes/kept_reason.hpp"
 
-#include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
-#include <zstd.h>
 
 namespace lanewise::report {
 namespace {
-
-container::ShaderBinary example(const std::string& name) {
-  std::ifstream in(std::string(LANEWISE_TEST_DATA) + "/examples/" + name + ".co.zst", std::ios::binary);
-  const std::vector<char> packed{std::istreambuf_iterator<char>(in), {}};
-  std::vector<uint8_t> bytes(1u << 20);
-  bytes.resize(ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size()));
-  auto binary = container::load(bytes);
-  EXPECT_TRUE(binary) << binary.error().to_string();
-  return binary ? std::move(*binary) : container::ShaderBinary{};
-}
 
 TEST(Measure, FiguresAgreeWithEachOther) {
   for (const char* name : {"saxpy", "mandelbrot.w32", "reduce.w64", "bitonic.w32", "collatz.w64"}) {
