@@ -93,9 +93,12 @@ Expected<std::vector<uint8_t>> contents(ElementType type, std::string_view init,
     return bytes;
   }
   if (init.starts_with("rand:")) {
-    const auto seed = number<uint64_t>(init.substr(5));
-    if (!seed) return bad(fmt::format("'{}' is not rand:SEED", init));
-    runtime::append_random(type, *seed, count, bytes);
+    const auto parts = split(init.substr(5), ':');
+    const auto seed = number<uint64_t>(parts[0]);
+    const auto below = parts.size() > 1 ? number<uint32_t>(parts[1]) : 0;
+    if (!seed || !below || parts.size() > 2 || (parts.size() == 2 && *below == 0))
+      return bad(fmt::format("'{}' is not rand:SEED or rand:SEED:BELOW", init));
+    runtime::append_random(type, *seed, count, bytes, *below);
     return bytes;
   }
   if (count == 0) return bytes;
@@ -298,29 +301,6 @@ Expected<void> add_argument(Launch& launch, const std::string& text) {
   if (!argument) return std::unexpected(argument.error());
   argument->text = text;
   launch.arguments.push_back(std::move(*argument));
-  return {};
-}
-
-Expected<void> generate_arguments(Launch& launch, size_t count, uint64_t seed) {
-  for (const container::KernelArgument* wanted : runtime::explicit_arguments(*launch.kernel)) {
-    const auto element = runtime::element_type_of_source(wanted->type_name);
-    std::string text;
-    if (wanted->value_kind == "global_buffer") {
-      // Vectors take up to 16 elements of their scalar type.
-      const ElementType type = element.value_or(ElementType::u32);
-      text = fmt::format("{}:{}[{}]=rand:{}",
-                         wanted->name.empty() ? fmt::format("arg{}", launch.arguments.size()) : wanted->name,
-                         runtime::name(type), count, seed++);
-    } else if (wanted->value_kind == "dynamic_shared_pointer") {
-      text = "local:1024";
-    } else if (element && runtime::bytes(*element) == wanted->size) {
-      text = fmt::format("{}:{}", runtime::name(*element), runtime::is_float(*element) ? "1.5" : "7");
-    } else {
-      text = "hex:";
-      for (uint32_t i = 0; i < wanted->size; ++i) text += i % 4 == 0 ? "01" : "00";
-    }
-    if (auto ok = add_argument(launch, text); !ok) return ok;
-  }
   return {};
 }
 

@@ -18,7 +18,8 @@ struct Extent {
 
 /// Adds one explicit argument to the launch, and the buffer it makes. The kernel's metadata settles what the
 /// text leaves open: the width of `7`, the type of `{1,2}`. Forms:
-///   [NAME:]TYPE[COUNT][=INIT]   buffer; INIT is a number, a list 1,2,3, @FILE, iota or rand:SEED
+///   [NAME:]TYPE[COUNT][=INIT]   buffer; INIT is a number, a list 1,2,3, @FILE, iota, rand:SEED
+///                               or rand:SEED:BELOW
 ///   &NAME                       a buffer of an earlier argument once more
 ///   null                        null pointer
 ///   local:BYTES                 dynamic LDS
@@ -27,10 +28,6 @@ struct Extent {
 ///   hex:00ff...  @FILE          bytes as they are
 /// Error: call, or system for files.
 [[nodiscard]] Expected<void> add_argument(runtime::Launch& launch, const std::string& text);
-
-/// Generates arguments for every explicit one of the kernel (`check` without --arg): buffers of `count`
-/// elements of random contents, small integers and floats near one for values, 1 KiB of local memory.
-[[nodiscard]] Expected<void> generate_arguments(runtime::Launch& launch, size_t count, uint64_t seed);
 
 /// Elements of a buffer: "out[0:8]", "out[3]" or "out".
 struct Slice {

@@ -11,7 +11,7 @@ void add_launch_options(Command& command, LaunchOptions& options) {
   command.text("--block", options.block,
                "work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else up to 256");
   command.list("--arg", options.arguments,
-               "next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED, 7u, -3, 2.0f, 0x1f, {1,2}, "
+               "next argument: [NAME:]TYPE[N]=VALUE|@FILE|iota|rand:SEED[:BELOW], 7u, -3, 2.0f, 0x1f, {1,2}, "
                "local:BYTES, null, &NAME");
 }
 

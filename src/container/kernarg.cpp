@@ -72,7 +72,7 @@ std::size_t kernarg_bytes(const Kernel& kernel) {
   std::size_t bytes = kernel.descriptor.kernarg_size;
   for (const KernelArgument& a : kernel.arguments)
     bytes = std::max<std::size_t>(bytes, std::size_t{a.offset} + a.size);
-  return bytes;
+  return (bytes + kernarg_granule - 1) / kernarg_granule * kernarg_granule;
 }
 
 Expected<void> fill_hidden_arguments(const Kernel& kernel, const LaunchShape& shape,

@@ -21,14 +21,18 @@ struct LaunchShape {
   uint64_t queue_address = 0;
 };
 
-/// Bytes that the kernarg segment of a kernel needs: at least the descriptor's size and the end of every
-/// argument.
+/// Segments are allocated in pieces of so many bytes (hsa.h: the size of a kernarg segment is a multiple of
+/// 16). Compilers count on it: three dwords at byte 8 are loaded as four.
+inline constexpr std::size_t kernarg_granule = 16;
+
+/// Bytes that the kernarg segment of a kernel takes: the descriptor's size and the end of every argument fit,
+/// rounded up to kernarg_granule.
 [[nodiscard]] std::size_t kernarg_bytes(const Kernel& kernel);
 
-/// Writes the hidden arguments of the kernel into its kernarg segment. Pointers to services (printf buffer, host
-/// calls, device queues, heap, multi-grid synchronisation) stay as the caller left them: null where there is no
-/// such service. Errors: call (the segment is shorter than an argument needs, or a dimension of the grid or
-/// block is 0), unsupported (a hidden argument of unknown kind).
+/// Writes the hidden arguments of the kernel into its kernarg segment. Pointers to services (printf buffer,
+/// host calls, device queues, heap, multi-grid synchronisation) stay as the caller left them: null where
+/// there is no such service. Errors: call (the segment is shorter than an argument needs, or a dimension of
+/// the grid or block is 0), unsupported (a hidden argument of unknown kind).
 [[nodiscard]] Expected<void> fill_hidden_arguments(const Kernel& kernel, const LaunchShape& shape,
                                                    std::span<uint8_t> kernarg);
 

@@ -92,6 +92,19 @@ std::vector<std::string_view> optional_pass_names() {
   return names;
 }
 
+std::vector<std::vector<std::string>> variants() {
+  const auto names = optional_pass_names();
+  std::vector<std::vector<std::string>> lists{{names.begin(), names.end()}};
+  for (const auto name : names) {
+    lists.push_back({std::string(name)});
+    std::vector<std::string> others;
+    for (const auto other : names)
+      if (other != name) others.emplace_back(other);
+    lists.push_back(std::move(others));
+  }
+  return lists;
+}
+
 Expected<PipelineReport> run(ir::Function& f, const PipelineOptions& options) {
   using Clock = std::chrono::steady_clock;
   PipelineReport report;

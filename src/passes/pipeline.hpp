@@ -38,10 +38,13 @@ struct PipelineReport {
 
 /// Names in the order in which they run.
 [[nodiscard]] std::vector<std::string_view> pass_names();
-/// `diverge` (passes/diverge.hpp) is no row of the pipeline: it runs behind wave lowering. `without` may hold it.
+/// `diverge` (passes/diverge.hpp) is no row of the pipeline: it runs behind wave lowering. `without` may hold
+/// it.
 inline constexpr std::string_view kDiverge = "diverge";
 /// Names that `without` may hold, each once.
 [[nodiscard]] std::vector<std::string_view> optional_pass_names();
+/// Lists for `without`: all optional passes, each of them, all but each of them.
+[[nodiscard]] std::vector<std::vector<std::string>> variants();
 
 /// The program may only come from verified IR. Errors: `unsupported` from a pass that refuses the program,
 /// `check` from the verifier, `call` for an unknown `last` or `without`.

@@ -41,7 +41,8 @@ Flow buffer_load(Wave& w, const Step& s) {
 
 // The clock counts the wave's own instructions, so that runs repeat exactly.
 Flow time(Wave& w, const Step& s) {
-  w.write64(s.in.dst[0], w.instructions);
+  constexpr uint64_t later = 1'000'003;
+  w.write64(s.in.dst[0], w.instructions + (w.launch->other_turns != 0 ? later : 0));
   return Flow::next;
 }
 

@@ -186,16 +186,17 @@ void init_wave(Wave& w, Launch& launch, Group& group, unsigned index, unsigned w
 /// A barrier opens when every wave that has not ended waits at it.
 std::optional<Error> run_waves(std::deque<Wave>& waves, unsigned count, const Launch& launch) {
   unsigned running = count;
+  const unsigned other = launch.other_turns;
   while (running != 0) {
     unsigned waiting = 0;
     for (unsigned i = 0; i < count; ++i) {
-      Wave& w = waves[i];
+      Wave& w = waves[other != 0 ? count - 1 - i : i];
       if (w.done) continue;
       if (w.waiting) {
         ++waiting;
         continue;
       }
-      switch (run_wave(w, quantum)) {
+      switch (run_wave(w, other != 0 ? other : quantum)) {
       case Flow::end: w.done = true, --running; break;
       case Flow::barrier: w.waiting = true, ++waiting; break;
       case Flow::fault: return describe_fault(w);
@@ -364,7 +365,7 @@ Expected<RunStatistics> run_groups(Launch& launch) {
     Bench bench;
     RunStatistics mine;
     for (uint64_t group = next++; group < groups && !stop; group = next++) {
-      auto error = run_group(bench, launch, group, mine);
+      auto error = run_group(bench, launch, dispatch.other_turns != 0 ? groups - 1 - group : group, mine);
       if (!error) continue;
       stop = true;
       const std::lock_guard lock(results);
@@ -401,6 +402,7 @@ Expected<RunStatistics> run(const container::ShaderBinary& binary, const contain
   launch.lds_bytes = d.group_segment_fixed_size + dispatch.dynamic_lds_bytes;
   launch.scratch_bytes = (uint64_t{d.private_segment_fixed_size} + 3) / 4 * 4;
   if (d.uses_dynamic_stack) launch.scratch_bytes += emu::dynamic_stack_bytes;
+  launch.other_turns = dispatch.other_turns;
   launch.max_instructions = dispatch.max_instructions != 0
                                 ? std::min(dispatch.max_instructions, limits::max_emulated_instructions)
                                 : limits::max_emulated_instructions;

@@ -78,6 +78,10 @@ struct Dispatch {
   /// Instructions that one wave may run (limits::max_emulated_instructions); beyond: an error of kind limit.
   uint64_t max_instructions = 0; ///< 0 = the limit itself
   unsigned threads = 0;          ///< host threads; 0 = all cores
+  /// Chooses otherwise where a program may not rely on a choice: workgroups and waves start from the last on,
+  /// waves take turns of so many instructions, and the clock starts later. 0: as docs/emulator.md says.
+  /// Workgroups that wait for others with lower ids then run into max_instructions.
+  unsigned other_turns = 0;
 };
 
 struct RunStatistics {

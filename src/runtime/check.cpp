@@ -4,29 +4,37 @@
 #include "runtime/vulkan_device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace lanewise::runtime {
 
 namespace {
 
-std::string hex_of(const Buffer& b, size_t index) {
-  const size_t size = bytes(b.type);
-  std::string text = "0x";
-  for (size_t i = size; i-- > 0;) text += fmt::format("{:02x}", b.contents[index * size + i]);
-  return text;
+using By = CheckStep::By;
+using Outcome = CheckStep::Outcome;
+
+By stage_of(std::string_view point) {
+  if (point == "after translation") return By::translation;
+  return point.starts_with("after pass") ? By::passes : By::lowering;
 }
 
-bool same_element(const Buffer& a, const Buffer& b, size_t index, bool exact_nan) {
-  const size_t size = bytes(a.type);
-  const auto begin = static_cast<std::ptrdiff_t>(index * size),
-             end = begin + static_cast<std::ptrdiff_t>(size);
-  if (std::equal(a.contents.begin() + begin, a.contents.begin() + end, b.contents.begin() + begin))
-    return true;
-  return !exact_nan && element_is_nan(a.type, a.contents, index) && element_is_nan(b.type, b.contents, index);
+/// Instructions whose accuracy is the driver's on Vulkan (docs/lane-contract.md).
+bool is_approximate(const ir::Function& f) {
+  static constexpr std::array ops{ir::Op::fsqrt, ir::Op::frcp, ir::Op::frsq, ir::Op::fexp2,
+                                  ir::Op::flog2, ir::Op::fsin, ir::Op::fcos};
+  for (const auto& block : f.blocks)
+    for (const ir::Value v : block.instructions)
+      if (std::ranges::find(ops, f[v].op) != ops.end()) return true;
+  return false;
+}
+
+std::string left_out(const std::vector<std::string>& without) {
+  return without.empty() ? "" : fmt::format(", without {}", fmt::join(without, ","));
 }
 
 class Checker {
@@ -36,35 +44,63 @@ class Checker {
   Expected<CheckReport> run() {
     if (auto ok = check_launch(launch_); !ok) return std::unexpected(ok.error());
     reference_ = launch_;
-    auto emulated = timed("emulator", [&] { return run_on_emulator(reference_, options_.execute); });
+    auto emulated = timed([&] { return run_on_emulator(reference_, options_.execute); });
     if (!emulated) return std::unexpected(emulated.error());
-    report_.steps.push_back({"emulator", CheckStep::Outcome::reference, {}, ms_});
+    report_.steps.push_back({By::emulator, "emulator", Outcome::reference, {}, ms_});
+    report_.instructions = emulated->instructions;
+    for (size_t i = 0; i < launch_.buffers.size(); ++i)
+      report_.changed_memory |= launch_.buffers[i].contents != reference_.buffers[i].contents;
     // The others put the buffers at the same addresses where they can.
     execute_ = vulkan_ = options_.execute;
     execute_.addresses = emulated->addresses;
+    constexpr uint64_t slack = 256; // IR instructions for one of the guest; a loop without end is found soon
+    execute_.max_instructions = slack * (emulated->instructions + 10000);
 
-    std::optional<LinkedLaunch> linked;
     if (has_call_slots(*launch_.binary, *launch_.kernel)) {
       auto found = link_launch(launch_);
       if (!found) return std::unexpected(found.error());
-      linked = std::move(*found);
-      linked->add_to(execute_);
-      linked->add_to(vulkan_);
+      linked_ = std::move(*found);
+      linked_->add_to(execute_);
+      linked_->add_to(vulkan_);
     }
-    const CompileOptions compile_options_for = compile_options_of();
-    auto compiled = linked ? link(*linked->shader, linked->sets, compile_options_for)
-                           : runtime::compile(*launch_.binary, *launch_.kernel, compile_options_for);
-    if (!compiled) {
-      report_.steps.push_back({"recompilation", CheckStep::Outcome::failed, compiled.error().to_string(), 0});
-      return std::move(report_);
-    }
-    if (options_.device)
-      compare("SPIR-V on " + options_.device->info().name,
+    if (const auto compiled = compile(options_.without, true); compiled && options_.device)
+      compare(By::spirv, "SPIR-V on " + options_.device->info().name,
               [&](Launch& l) { return run_on_vulkan(l, *options_.device, *compiled, vulkan_); });
+    for (const auto& without : options_.variants) (void)compile(without, false);
+    settle();
     return std::move(report_);
   }
 
  private:
+  /// Compiles with these passes left out and runs the IR in the interpreter: of every stage, or of what the
+  /// passes and wave lowering leave. An error becomes a step.
+  Expected<CompiledKernel> compile(const std::vector<std::string>& without, bool every_stage) {
+    const size_t before = report_.steps.size();
+    std::optional<ir::Function> passed;
+    CompileOptions c = compile_options_of();
+    c.without = without;
+    c.verify = every_stage;
+    c.observe = [&](std::string_view point, const ir::Function& f, unsigned host_lanes) -> Expected<void> {
+      const By by = stage_of(point);
+      if (by == By::translation) approximate_ |= is_approximate(f);
+      if (!options_.interpreter) return {};
+      if (!every_stage && by == By::passes) passed = f;
+      if (!every_stage && by != By::lowering) return {};
+      if (passed) interpret(By::passes, "interpreter after the passes" + left_out(without), *passed, 0);
+      passed.reset();
+      interpret(by, fmt::format("interpreter {}{}", point, left_out(without)), f, host_lanes);
+      return {};
+    };
+    auto compiled = linked_ ? link(*linked_->shader, linked_->sets, c)
+                            : runtime::compile(*launch_.binary, *launch_.kernel, c);
+    if (!compiled) {
+      const By by = report_.steps.size() == before ? By::translation : By::lowering;
+      report_.steps.push_back(
+          {by, "recompilation" + left_out(without), Outcome::failed, compiled.error().to_string(), 0});
+    }
+    return compiled;
+  }
+
   CompileOptions compile_options_of() {
     CompileOptions c;
     if (options_.device)
@@ -72,31 +108,28 @@ class Checker {
     else {
       c.block = launch_.block;
       c.dynamic_lds_bytes = lds_bytes(launch_) - launch_.kernel->descriptor.group_segment_fixed_size;
-      c.host.subgroup_operations = true; // the interpreter has them
+      // The interpreter has them all, and its lanes meet again.
+      c.host.subgroup_operations = true;
+      c.host.device.shader_clock = c.host.device.reconverges = true;
     }
     c.seating = options_.seating;
     if (options_.subgroup_size) {
       c.host.subgroup_size = options_.subgroup_size;
       c.host.subgroup_operations &= options_.subgroup_size > 1;
     }
-    c.verify = true;
-    c.without = options_.without;
     c.calls = options_.calls;
     c.validate = options_.validate;
-    if (options_.interpreter)
-      c.observe = [this](std::string_view point, const ir::Function& f,
-                         unsigned host_lanes) -> Expected<void> {
-        ExecuteOptions execute = execute_;
-        execute.host_invocations = host_lanes;
-        compare(fmt::format("interpreter {}", point),
-                [&](Launch& l) { return run_on_interpreter(l, f, execute); });
-        return {};
-      };
     return c;
   }
 
+  void interpret(By by, std::string name, const ir::Function& f, unsigned host_lanes) {
+    ExecuteOptions execute = execute_;
+    execute.host_invocations = host_lanes;
+    compare(by, std::move(name), [&](Launch& l) { return run_on_interpreter(l, f, execute); });
+  }
+
   template <class F>
-  Expected<RunReport> timed(std::string_view, F run) {
+  Expected<RunReport> timed(F run) {
     const auto start = std::chrono::steady_clock::now();
     auto result = run();
     ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -104,25 +137,59 @@ class Checker {
   }
 
   template <class F>
-  void compare(std::string name, F run) {
+  void compare(By by, std::string name, F run) {
     Launch copy = launch_;
-    auto result = timed(name, [&] { return run(copy); });
-    CheckStep step{std::move(name), CheckStep::Outcome::equal, {}, ms_};
+    auto result = timed([&] { return run(copy); });
+    CheckStep step{by, std::move(name), Outcome::equal, {}, ms_};
     if (!result) {
-      step.outcome = CheckStep::Outcome::failed;
+      step.outcome = Outcome::failed;
       step.text = result.error().to_string();
     } else {
       for (size_t i = 0; i < copy.buffers.size() && step.text.empty(); ++i)
         step.text = first_difference(reference_.buffers[i], copy.buffers[i], options_.exact_nan);
-      if (!step.text.empty()) step.outcome = CheckStep::Outcome::different;
+      if (!step.text.empty()) {
+        step.outcome = Outcome::different;
+        step.distance = distance(reference_.buffers, copy.buffers);
+        different_.push_back(
+            {report_.steps.size(), Differences(reference_.buffers, copy.buffers, options_.exact_nan)});
+      }
     }
     report_.steps.push_back(std::move(step));
+  }
+
+  /// What a difference means: nothing where the program leaves the element to choices that are not its own.
+  void settle() {
+    if (different_.empty()) return;
+    Differences open(reference_.buffers, reference_.buffers, true);
+    for (const unsigned turns : {1u << 16, 61u, 7u}) {
+      Launch other = launch_;
+      ExecuteOptions execute = options_.execute;
+      execute.addresses.clear();
+      execute.other_turns = turns;
+      execute.threads = 1;
+      if (run_on_emulator(other, execute))
+        open.add(Differences(reference_.buffers, other.buffers, options_.exact_nan));
+    }
+    for (const auto& [index, elements] : different_) {
+      CheckStep& step = report_.steps[index];
+      if (elements.within(open))
+        step.outcome = Outcome::undetermined;
+      else if (step.by == By::spirv && approximate_)
+        step.outcome = Outcome::approximate;
+    }
   }
 
   const Launch& launch_;
   const CheckOptions& options_;
   ExecuteOptions execute_, vulkan_;
+  std::optional<LinkedLaunch> linked_;
   Launch reference_;
+  bool approximate_ = false; ///< the program has approximate instructions
+  struct Different {
+    size_t step;
+    Differences elements;
+  };
+  std::vector<Different> different_;
   CheckReport report_;
   double ms_ = 0;
 };
@@ -131,23 +198,8 @@ class Checker {
 
 bool CheckReport::passed() const {
   return std::ranges::none_of(steps, [](const CheckStep& s) {
-    return s.outcome == CheckStep::Outcome::different || s.outcome == CheckStep::Outcome::failed;
+    return s.outcome == Outcome::different || s.outcome == Outcome::failed;
   });
-}
-
-std::string first_difference(const Buffer& a, const Buffer& b, bool exact_nan) {
-  if (a.contents.size() != b.contents.size())
-    return fmt::format("{}: {} and {} bytes", a.name, a.contents.size(), b.contents.size());
-  if (a.contents == b.contents) return {};
-  size_t first = a.count(), different = 0;
-  for (size_t i = 0; i < a.count(); ++i)
-    if (!same_element(a, b, i, exact_nan)) {
-      if (different++ == 0) first = i;
-    }
-  if (different == 0) return {};
-  return fmt::format("{}[{}]: {} and {} ({} and {}), {} of {} elements differ", a.name, first,
-                     element_text(a.type, a.contents, first), element_text(b.type, b.contents, first),
-                     hex_of(a, first), hex_of(b, first), different, a.count());
 }
 
 Expected<CheckReport> check_references(const Launch& launch, const CheckOptions& options) {

@@ -131,7 +131,13 @@ struct SplitMix {
 };
 
 template <class T>
-T random_value(uint64_t bits) {
+T random_value(uint64_t bits, uint32_t below) {
+  if constexpr (floating<T>) {
+    if (below != 0) return static_cast<T>(random_value<T>(bits, 0) * static_cast<T>(below));
+  } else if (below != 0) {
+    const auto most = static_cast<uint64_t>(std::numeric_limits<T>::max());
+    return static_cast<T>((bits >> 32) * std::min<uint64_t>(below, most) >> 32);
+  }
   if constexpr (std::is_same_v<T, double>)
     return static_cast<double>(bits >> 11) * 0x1p-53;
   else if constexpr (std::is_same_v<T, float>)
@@ -211,11 +217,11 @@ Expected<void> append_number(ElementType type, std::string_view text, std::vecto
   });
 }
 
-void append_random(ElementType type, uint64_t seed, size_t count, std::vector<uint8_t>& out) {
+void append_random(ElementType type, uint64_t seed, size_t count, std::vector<uint8_t>& out, uint32_t below) {
   SplitMix generator{seed};
   with_type(type, [&]<class T>(T) {
     out.reserve(out.size() + count * sizeof(T));
-    for (size_t i = 0; i < count; ++i) append(random_value<T>(generator.next()), out);
+    for (size_t i = 0; i < count; ++i) append(random_value<T>(generator.next(), below), out);
   });
 }
 

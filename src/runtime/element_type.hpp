@@ -35,8 +35,10 @@ enum class ElementType : uint8_t { i8, u8, i16, u16, i32, u32, i64, u64, f16, f3
 [[nodiscard]] Expected<void> append_number(ElementType type, std::string_view text,
                                            std::vector<uint8_t>& out);
 
-/// Reproducible contents: the whole range of an integer type, [0, 1) for floats. The same on every machine.
-void append_random(ElementType type, uint64_t seed, size_t count, std::vector<uint8_t>& out);
+/// Reproducible contents: the whole range of an integer type, [0, 1) for floats; with `below` not 0 integers
+/// from 0 up to it (as far as the type goes), floats in [0, below). The same on every machine.
+void append_random(ElementType type, uint64_t seed, size_t count, std::vector<uint8_t>& out,
+                   uint32_t below = 0);
 /// 0, 1, 2, ..., wrapping as the type does.
 void append_iota(ElementType type, size_t count, std::vector<uint8_t>& out);
 

@@ -24,8 +24,11 @@ struct ExecuteOptions {
   unsigned threads = 0;          ///< host threads of the emulator and the interpreter; 0: all cores
   unsigned host_invocations = 0; ///< interpreter: of a wave, for a program
                                  ///< after wave lowering; 0: before it
-  uint64_t max_instructions = uint64_t{1} << 32; ///< interpreter: of all waves, then it is an error
-  unsigned repeat = 1;                           ///< Vulkan: dispatches in a row, for timing
+  /// Then it is an error: of all waves in the interpreter, of one in the emulator.
+  uint64_t max_instructions = uint64_t{1} << 32;
+  /// Emulator: what a program may not rely on is chosen otherwise, addresses included (rdna2::Dispatch).
+  unsigned other_turns = 0;
+  unsigned repeat = 1; ///< Vulkan: dispatches in a row, for timing
   std::chrono::milliseconds timeout{60000};
   bool driver_statistics = false; ///< Vulkan: fill RunReport::driver
   /// Of a linked program: makes its callee table once it is known where everything lies (runtime/linked.hpp).

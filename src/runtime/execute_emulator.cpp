@@ -14,6 +14,8 @@ Expected<RunReport> run_on_emulator(Launch& launch, const ExecuteOptions& option
   // The emulator brings its own image, packet and hidden arguments; only the buffers are put into its memory.
   rdna2::Memory memory;
   std::vector<uint64_t> addresses(planned->regions().size());
+  constexpr size_t moved = 3u << 20; // everything lies so much further up
+  if (options.other_turns != 0) (void)memory.allocate(moved, "unused");
   auto displacement = memory.load(*launch.binary);
   if (!displacement) return std::unexpected(displacement.error());
   addresses[LaunchMemory::image] = *displacement + planned->image_start();
@@ -38,6 +40,8 @@ Expected<RunReport> run_on_emulator(Launch& launch, const ExecuteOptions& option
   dispatch.kernarg = planned->regions()[LaunchMemory::kernarg].contents;
   dispatch.dynamic_lds_bytes = lds_bytes(launch) - launch.kernel->descriptor.group_segment_fixed_size;
   dispatch.threads = options.threads;
+  dispatch.max_instructions = options.max_instructions;
+  dispatch.other_turns = options.other_turns;
   const auto start = std::chrono::steady_clock::now();
   auto statistics = rdna2::run(*launch.binary, *launch.kernel, memory, dispatch);
   if (!statistics) return std::unexpected(statistics.error());

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "cli/arguments.hpp"
+#include "cli/made_up_launch.hpp"
 #include "cli/outputs.hpp"
 
 namespace lanewise::cli {
@@ -140,9 +141,9 @@ TEST(Arguments, CheckedAgainstMetadata) {
   EXPECT_EQ(check({"out:f32[4]", "local:64", "{1,2}"}),
             "kernel k, argument 2 '{1,2}': the kernel wants 12 bytes here, not 8");
   EXPECT_EQ(runtime::describe_arguments(k), "kernel k wants 3 arguments\n"
-                                   "   0  -                float*               buffer\n"
-                                   "   1  -                int*                 local memory\n"
-                                   "   2  -                S                    value of 12 bytes");
+                                            "   0  -                float*               buffer\n"
+                                            "   1  -                int*                 local memory\n"
+                                            "   2  -                S                    value of 12 bytes");
 }
 
 TEST(Arguments, Generated) {
@@ -153,7 +154,8 @@ TEST(Arguments, Generated) {
                                          {"float4", "by_value", 16}});
   runtime::Launch launch;
   launch.kernel = &k;
-  ASSERT_TRUE(generate_arguments(launch, 100, 1));
+  for (const std::string& text : make_up_arguments(k, {.name = "a hundred", .elements = 100}, 1))
+    ASSERT_TRUE(add_argument(launch, text)) << text;
   EXPECT_TRUE(check_launch(launch));
   EXPECT_EQ(launch.buffers.at(0).type, runtime::ElementType::f32);
   EXPECT_EQ(launch.buffers.at(1).contents.size(), 400u);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <vector>
 
+#include <nlohmann/json.hpp>
 #include <zstd.h>
 
 namespace lanewise::cli {
@@ -203,6 +204,25 @@ TEST(Command, Check) {
   const Result r = call("check " + saxpy + " --no-vulkan --grid 256 --elements 256");
   EXPECT_EQ(r.status, 0) << r.output;
   EXPECT_NE(r.output.find("saxpy: all equal"), std::string::npos) << r.output;
+}
+
+/// What --made-up prints are options that run the launch again.
+TEST(Command, MadeUpLaunchRunsAgain) {
+  const std::string saxpy = code_object("saxpy");
+  const Result made_up = call("check " + saxpy + " --made-up --no-vulkan --each-pass --json");
+  EXPECT_EQ(made_up.status, 0) << made_up.output;
+  const size_t line = made_up.output.find('\n');
+  const auto launch = nlohmann::json::parse(made_up.output.substr(0, line), nullptr, false);
+  const auto record = nlohmann::json::parse(made_up.output.substr(line + 1), nullptr, false);
+  ASSERT_TRUE(launch.is_object() && record.is_object()) << made_up.output;
+  EXPECT_TRUE(launch["wrote"] && launch["determined"] && record["passed"] && record["wrote"]);
+  EXPECT_NE(made_up.output.find("interpreter after the passes, without exec_select\""), std::string::npos);
+  const std::string again =
+      "run " + saxpy + " " + launch["launch"].get<std::string>() + " --print arg0[0:8] --on ";
+  const Result first = call(again + "emulator"), second = call(again + "interpreter");
+  EXPECT_EQ(first.status, 0) << first.output;
+  EXPECT_EQ(first.output, second.output);
+  EXPECT_EQ(call("check " + saxpy + " --made-up --grid 5").status, 2);
 }
 
 TEST(Command, FilesAtFault) {

@@ -1,0 +1,51 @@
+// A kernel of a few words for tests: wave32, kernel arguments at s[0:1], the workgroup's id in s2, v0 its
+// work-item.
+#pragma once
+
+#include "container/load.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace lanewise::runtime {
+
+/// `words` and `arguments` are the lists of a raw container (docs/containers.md).
+inline std::string raw_kernel_text(const std::string& words, const std::string& arguments) {
+  return R"({"format": "lanewise-raw-1", "words": [)" + words +
+         R"(], "kernels": [{"name": "k", "wave": 32, "vgprs": 8, "user_sgprs": ["kernarg_segment_ptr"],
+             "workgroup_ids": "x", "args": [)" +
+         arguments + "]}]}";
+}
+
+inline const std::string one_buffer =
+    R"({"name": "out", "kind": "global_buffer", "type": "uint*", "offset": 0, "size": 8})";
+
+/// s_load_dwordx2 s[4:5], s[0:1], 0; s_memtime s[6:7]; v_lshlrev_b32 v0, 2, v0; s_waitcnt; v_mov_b32 v1, s6;
+/// global_store_dword v0, v1, s[4:5]; s_endpgm
+inline const std::string stores_clock =
+    R"("0xf4040100", "0xfa000000", "0xf4900180", "0x00000000", "0x34000082",
+    "0xbf8cc07f", "0x7e020206", "0xdc708000", "0x00040100", "0xbf810000")";
+
+/// The same without the clock: each workgroup stores its id (s2) to the first element.
+inline const std::string stores_group =
+    R"("0xf4040100", "0xfa000000", "0x7e000280", "0x7e020202", "0xbf8cc07f",
+    "0xdc708000", "0x00040100", "0xbf810000")";
+
+/// v_exp_f32 of every element in its place.
+inline const std::string stores_exp = R"("0xf4040100", "0xfa000000", "0x34000082", "0xbf8cc07f", "0xdc308000",
+    "0x01040000", "0xbf8c3f70", "0x7e024b01", "0xdc708000", "0x00040100", "0xbf810000")";
+
+/// s_load_dwordx4 s[4:7], s[0:1], 8 with 20 bytes of arguments; stores the last, s6... to the buffer at 8.
+inline const std::string loads_past_arguments = R"("0xf4080100", "0xfa000008", "0x34000082", "0xbf8cc07f",
+    "0x7e020206", "0xdc708000", "0x00040100", "0xbf810000")";
+
+inline container::ShaderBinary raw_kernel(const std::string& words,
+                                          const std::string& arguments = one_buffer) {
+  const std::string text = raw_kernel_text(words, arguments);
+  auto binary = container::load(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+  EXPECT_TRUE(binary) << binary.error().to_string();
+  return binary ? std::move(*binary) : container::ShaderBinary{};
+}
+
+} // namespace lanewise::runtime
