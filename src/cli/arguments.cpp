@@ -78,7 +78,7 @@ Expected<std::vector<uint8_t>> list_contents(ElementType type, std::string_view 
   return bytes;
 }
 
-Expected<std::vector<uint8_t>> contents(ElementType type, std::string_view init, size_t count) {
+Expected<std::vector<uint8_t>> all_contents(ElementType type, std::string_view init, size_t count) {
   std::vector<uint8_t> bytes;
   if (init.starts_with('@')) {
     auto file = read_bytes(std::string(init.substr(1)));
@@ -103,6 +103,23 @@ Expected<std::vector<uint8_t>> contents(ElementType type, std::string_view init,
   }
   if (count == 0) return bytes;
   return list_contents(type, init.empty() ? "0" : init, count);
+}
+
+/// The contents, then single elements as INDEX=NUMBER, with semicolons between.
+Expected<std::vector<uint8_t>> contents(ElementType type, std::string_view init, size_t count) {
+  const auto parts = split(init, init.starts_with('@') ? '\0' : ';');
+  auto bytes = all_contents(type, parts[0], count);
+  for (size_t i = 1; i < parts.size() && bytes; ++i) {
+    const size_t equals = std::min(parts[i].find('='), parts[i].size());
+    const auto index = number<size_t>(parts[i].substr(0, equals));
+    if (equals == parts[i].size() || !index || *index >= count)
+      return bad(fmt::format("'{}' is not INDEX=NUMBER with INDEX below {}", parts[i], count));
+    std::vector<uint8_t> element;
+    if (auto ok = runtime::append_number(type, parts[i].substr(equals + 1), element); !ok)
+      return std::unexpected(ok.error());
+    std::ranges::copy(element, bytes->begin() + static_cast<std::ptrdiff_t>(*index * element.size()));
+  }
+  return bytes;
 }
 
 /// Scalars: the suffix of a C constant, else the kernel's own type, else i32 or f64.

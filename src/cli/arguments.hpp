@@ -19,7 +19,7 @@ struct Extent {
 /// Adds one explicit argument to the launch, and the buffer it makes. The kernel's metadata settles what the
 /// text leaves open: the width of `7`, the type of `{1,2}`. Forms:
 ///   [NAME:]TYPE[COUNT][=INIT]   buffer; INIT is a number, a list 1,2,3, @FILE, iota, rand:SEED
-///                               or rand:SEED:BELOW
+///                               or rand:SEED:BELOW; then ;INDEX=NUMBER for single elements
 ///   &NAME                       a buffer of an earlier argument once more
 ///   null                        null pointer
 ///   local:BYTES                 dynamic LDS

@@ -12,7 +12,7 @@ struct CheckCommand {
   bool exact_nan = false, json = false, no_vulkan = false, quiet = false, prove = false;
   bool made_up = false, each_pass = false, no_interpreter = false;
   uint64_t seed = 1;
-  uint64_t most_instructions = 1 << 18; ///< of a wave of a made-up launch
+  uint64_t most_instructions = 1 << 16; ///< of a wave of a made-up launch
   uint32_t elements = 4096;
   uint32_t from = 0; ///< kernels of the file that are left out in front
   double seconds = 60;

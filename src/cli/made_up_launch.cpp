@@ -1,5 +1,6 @@
 #include "cli/made_up_launch.hpp"
 
+#include "cli/aimed_launch.hpp"
 #include "cli/arguments.hpp"
 #include "runtime/differences.hpp"
 #include "runtime/execute.hpp"
@@ -31,8 +32,8 @@ constexpr std::array kRecipes{
     Recipe{.name = "counting", .fill = Fill::iota, .elements = 1 << 18, .number = 64},
     Recipe{
         .name = "plane", .fill = Fill::small, .elements = 1 << 16, .number = 16, .shape = Shape::cut_plane},
-    Recipe{.name = "one group", .fill = Fill::small, .elements = 1 << 20, .number = 3, .shape = Shape::one},
-    Recipe{.name = "zeros", .fill = Fill::zeros, .elements = 1 << 20, .number = 0, .shape = Shape::one},
+    Recipe{.name = "one group", .fill = Fill::small, .elements = 1 << 18, .number = 3, .shape = Shape::one},
+    Recipe{.name = "zeros", .fill = Fill::zeros, .elements = 1 << 18, .number = 0, .shape = Shape::one},
 };
 
 std::string contents_text(Fill fill, ElementType type, uint64_t seed) {
@@ -111,16 +112,18 @@ void shape(const Kernel& kernel, Shape shape, MadeUpLaunch& launch) {
 
 std::string quoted(const std::string& text) {
   const auto plain = [](char c) { return std::string_view("{}*&;'\" ").find(c) == std::string_view::npos; };
-  return std::ranges::all_of(text, plain) ? text : "'" + text + "'";
+  return std::ranges::all_of(text, plain) ? text : fmt::format("'{}'", text);
 }
 
 /// Whether other choices of the emulator leave the same memory.
-bool is_determined(const runtime::Launch& launch, const runtime::Launch& after,
+bool is_determined(const container::ShaderBinary& binary, const Kernel& kernel, const MadeUpLaunch& made_up,
                    runtime::ExecuteOptions execute) {
+  auto one = launch_of(binary, kernel, made_up);
+  if (!one || !runtime::run_on_emulator(*one, execute)) return false;
   execute.other_turns = 61;
-  runtime::Launch other = launch;
-  return runtime::run_on_emulator(other, execute) &&
-         !runtime::Differences(after.buffers, other.buffers, true).any();
+  auto other = launch_of(binary, kernel, made_up);
+  return other && runtime::run_on_emulator(*other, execute) &&
+         !runtime::Differences(one->buffers, other->buffers, true).any();
 }
 
 } // namespace
@@ -194,14 +197,21 @@ Expected<FoundLaunch> find_launch(const container::ShaderBinary& binary, const K
       continue;
     }
     found.wrote = runtime::Differences(launch->buffers, after.buffers, true).any();
-    found.determined = !found.wrote || is_determined(*launch, after, execute);
+    found.determined = !found.wrote || is_determined(binary, kernel, found.launch, execute);
     if (found.wrote && found.determined) return found;
     found.instructions = ran->instructions;
     const auto worth = [](const FoundLaunch& f) { return std::pair(f.wrote, f.instructions); };
     if (!best || worth(found) > worth(*best)) best = std::move(found);
   }
-  if (best) return *best;
-  return std::unexpected(*last);
+  if (!best) return std::unexpected(*last);
+  if (!best->wrote)
+    if (auto aimed = aim(binary, kernel, best->launch, execute)) {
+      best->launch = std::move(*aimed);
+      best->recipe = "aimed";
+      best->wrote = true;
+      best->determined = is_determined(binary, kernel, best->launch, execute);
+    }
+  return *best;
 }
 
 } // namespace lanewise::cli

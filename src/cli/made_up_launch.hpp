@@ -64,7 +64,7 @@ launch_of(const container::ShaderBinary& binary, const container::Kernel& kernel
 
 struct FindOptions {
   uint64_t seed = 1;
-  uint64_t most_instructions = 1 << 18; ///< of a wave
+  uint64_t most_instructions = 1 << 16; ///< of a wave
 };
 /// A launch that runs.
 struct FoundLaunch {
@@ -76,9 +76,9 @@ struct FoundLaunch {
   bool determined = true;
   uint64_t instructions = 0; ///< executed, of all waves
 };
-/// The first launch that ends on the emulator, changes memory and is determined; without one, one that changes
-/// memory, or else one that ends; of those the longest. Errors: `unsupported` for arguments that cannot be
-/// passed, else what ended the last launch.
+/// The first launch that ends on the emulator, changes memory and is determined; without one, one that
+/// changes memory, or else one that ends; of those the longest. Errors: `unsupported` for arguments that
+/// cannot be passed, else what ended the last launch.
 [[nodiscard]] Expected<FoundLaunch> find_launch(const container::ShaderBinary& binary,
                                                 const container::Kernel& kernel, const FindOptions& options);
 

@@ -1,6 +1,8 @@
 // Vector compares (RDNA2 ISA, 12.9). v_cmp writes a lane mask, 0 in lanes that are off; v_cmpx writes EXEC.
 #include "rdna2/emu_float_lanes.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <string_view>
 
 namespace lanewise::rdna2::emu {
@@ -64,6 +66,11 @@ Flow compare_floats(Wave& w, const Step& s) {
   return finish(x, result);
 }
 
+void note(const Vector& x, uint64_t a, uint64_t b) {
+  auto& seen = *x.wave.launch->compares;
+  if (std::ranges::find(seen, x.wave.pc, &SeenCompare::pc) == seen.end()) seen.push_back({x.wave.pc, a, b});
+}
+
 template <class T, unsigned outcomes>
 Flow compare_integers(Wave& w, const Step& s) {
   using B = std::make_unsigned_t<T>;
@@ -78,6 +85,12 @@ Flow compare_integers(Wave& w, const Step& s) {
                      ((outcomes & greater) != 0 && p > q);
     result |= uint64_t{yes} << l;
   }
+  if constexpr (outcomes != 0 && outcomes != (less | equal | greater))
+    if (x.wave.launch->compares != nullptr && x.active != 0) {
+      unsigned lowest = 0;
+      while (lowest + 1 < x.lanes() && (x.active >> lowest & 1) == 0) ++lowest;
+      note(x, a[lowest], b[lowest]);
+    }
   return finish(x, result);
 }
 

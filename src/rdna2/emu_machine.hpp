@@ -108,6 +108,7 @@ struct Launch {
   uint32_t lds_bytes = 0;
   uint64_t max_instructions = 0;
   unsigned other_turns = 0; ///< Dispatch::other_turns
+  std::vector<SeenCompare>* compares = nullptr;
 
   /// Code that a wave reaches in a buffer of the guest's memory, through a pointer that the host passed; null
   /// where there is no buffer. It must not change while the dispatch runs.

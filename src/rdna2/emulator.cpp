@@ -353,8 +353,10 @@ Expected<RunStatistics> run_groups(Launch& launch) {
   for (unsigned d = 0; d < 3; ++d)
     groups *= dispatch.grid[d] / dispatch.block[d] + (dispatch.grid[d] % dispatch.block[d] != 0 ? 1 : 0);
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const auto threads =
-      static_cast<unsigned>(std::min<uint64_t>(groups, dispatch.threads != 0 ? dispatch.threads : cores));
+  const auto threads = dispatch.compares != nullptr
+                           ? 1u
+                           : static_cast<unsigned>(std::min<uint64_t>(
+                                 groups, dispatch.threads != 0 ? dispatch.threads : cores));
   std::atomic<uint64_t> next = 0;
   std::atomic<bool> stop = false;
   std::mutex results;
@@ -403,6 +405,7 @@ Expected<RunStatistics> run(const container::ShaderBinary& binary, const contain
   launch.scratch_bytes = (uint64_t{d.private_segment_fixed_size} + 3) / 4 * 4;
   if (d.uses_dynamic_stack) launch.scratch_bytes += emu::dynamic_stack_bytes;
   launch.other_turns = dispatch.other_turns;
+  launch.compares = dispatch.compares;
   launch.max_instructions = dispatch.max_instructions != 0
                                 ? std::min(dispatch.max_instructions, limits::max_emulated_instructions)
                                 : limits::max_emulated_instructions;

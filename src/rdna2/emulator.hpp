@@ -66,6 +66,12 @@ class Memory {
   uint64_t next_ = 0;
 };
 
+/// What a vector compare of integers saw when it ran first, in the lowest lane that was on.
+struct SeenCompare {
+  uint64_t pc = 0;
+  uint64_t a = 0, b = 0;
+};
+
 /// What to run. Counts are in work-items, as in an AQL packet: the last workgroup of a dimension may be
 /// partial.
 struct Dispatch {
@@ -82,6 +88,8 @@ struct Dispatch {
   /// waves take turns of so many instructions, and the clock starts later. 0: as docs/emulator.md says.
   /// Workgroups that wait for others with lower ids then run into max_instructions.
   unsigned other_turns = 0;
+  /// Where not null: gets these compares in the order in which they first ran. Takes one thread.
+  std::vector<SeenCompare>* compares = nullptr;
 };
 
 struct RunStatistics {

@@ -9,6 +9,10 @@
 #include "runtime/launch.hpp"
 #include "runtime/pipeline_statistics.hpp"
 
+namespace lanewise::rdna2 {
+struct SeenCompare;
+}
+
 namespace lanewise::runtime {
 
 class LaunchMemory;
@@ -28,6 +32,7 @@ struct ExecuteOptions {
   uint64_t max_instructions = uint64_t{1} << 32;
   /// Emulator: what a program may not rely on is chosen otherwise, addresses included (rdna2::Dispatch).
   unsigned other_turns = 0;
+  std::vector<rdna2::SeenCompare>* compares = nullptr; ///< emulator: as in rdna2::Dispatch
   unsigned repeat = 1; ///< Vulkan: dispatches in a row, for timing
   std::chrono::milliseconds timeout{60000};
   bool driver_statistics = false; ///< Vulkan: fill RunReport::driver

@@ -42,6 +42,7 @@ Expected<RunReport> run_on_emulator(Launch& launch, const ExecuteOptions& option
   dispatch.threads = options.threads;
   dispatch.max_instructions = options.max_instructions;
   dispatch.other_turns = options.other_turns;
+  dispatch.compares = options.compares;
   const auto start = std::chrono::steady_clock::now();
   auto statistics = rdna2::run(*launch.binary, *launch.kernel, memory, dispatch);
   if (!statistics) return std::unexpected(statistics.error());

@@ -100,7 +100,8 @@ TEST(Arguments, Buffers) {
     EXPECT_EQ(hex(launch.buffers.at(0).contents), row.bytes) << row.text;
   }
   for (const char* text : {"x:u32[2]=1,2,3", "x:u32[2]=@/nonexistent", "x:q8[1]=0", "x:u8[1]=256",
-                           "x:u32[9999999999]=0", "&y", "local:100000", "x:u8[1]=rand:x"}) {
+                           "x:u32[9999999999]=0", "&y", "local:100000", "x:u8[1]=rand:x", "x:u8[1]=rand:1:0",
+                           "x:u8[2]=0;2=1", "x:u8[2]=0;1", "x:u8[2]=0;1=256"}) {
     runtime::Launch launch;
     launch.kernel = &k;
     EXPECT_FALSE(add_argument(launch, text)) << text;

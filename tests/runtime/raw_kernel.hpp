@@ -40,6 +40,13 @@ inline const std::string stores_exp = R"("0xf4040100", "0xfa000000", "0x34000082
 inline const std::string loads_past_arguments = R"("0xf4080100", "0xfa000008", "0x34000082", "0xbf8cc07f",
     "0x7e020206", "0xdc708000", "0x00040100", "0xbf810000")";
 
+/// Stores 1 to out[0] where out[2] is out[3] with all bits turned: s_load_dwordx2 s[4:5], s[0:1], 0;
+/// s_waitcnt; s_load_dwordx2 s[6:7], s[4:5], 8; s_waitcnt; s_not_b32 s7, s7; v_mov_b32 v2, s7; v_cmpx_eq_u32
+/// s6, v2; v_mov_b32 v0, 0; v_mov_b32 v1, 1; global_store_dword v0, v1, s[4:5]; s_endpgm
+inline const std::string stores_if_guessed =
+    R"("0xf4040100", "0xfa000000", "0xbf8cc07f", "0xf4040182", "0xfa000008", "0xbf8cc07f", "0xbe870707", "0x7e040207",
+    "0x7da40406", "0x7e000280", "0x7e020281", "0xdc708000", "0x00040100", "0xbf810000")";
+
 inline container::ShaderBinary raw_kernel(const std::string& words,
                                           const std::string& arguments = one_buffer) {
   const std::string text = raw_kernel_text(words, arguments);
