@@ -45,6 +45,7 @@ Record record_of(const container::Kernel& kernel, const Expected<runtime::Compil
   r["local_size"] = c.module.host_workgroup;
   r["guest_bytes"] = c.guest_bytes;
   r["guest_instructions"] = c.guest_instructions;
+  r["reached_instructions"] = c.reached_instructions;
   r["values_translated"] = c.translated_values;
   r["values_optimised"] = c.optimised_values;
   r["values_lowered"] = c.lowered_values;

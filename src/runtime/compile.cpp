@@ -211,6 +211,8 @@ Expected<void> finish(ir::Program& program, const CompileOptions& options, Compi
   return {};
 }
 
+using CodeRanges = std::vector<std::pair<uint32_t, uint32_t>>; ///< address, bytes
+
 std::optional<link::CallCosts> call_costs(Calls calls) {
   if (calls == Calls::inlined) return {};
   return link::CallCosts{.always = calls == Calls::functions};
@@ -218,21 +220,38 @@ std::optional<link::CallCosts> call_costs(Calls calls) {
 
 Expected<ir::Program> translated(const container::ShaderBinary& binary, const container::Kernel& kernel,
                                  const CompileOptions& options, const spirv::Seating& seating,
-                                 InactiveLanes inactive) {
+                                 InactiveLanes inactive, CodeRanges* decoded = nullptr) {
   return translate_program(binary, kernel,
                            {.full_waves = full_waves(seating, options),
-                            .overwrite_inactive = inactive == InactiveLanes::overwritten},
+                            .overwrite_inactive = inactive == InactiveLanes::overwritten,
+                            .decoded = decoded},
                            call_costs(options.calls));
 }
 
+/// Instructions in ranges that may overlap.
+uint32_t count_instructions(const container::ShaderBinary& binary, CodeRanges ranges, rdna2::WaveSize wave) {
+  std::ranges::sort(ranges);
+  std::vector<rdna2::Instruction> instructions;
+  uint64_t done = 0;
+  for (auto [address, bytes] : ranges) {
+    const uint64_t begin = std::max<uint64_t>(address, done), end = uint64_t{address} + bytes;
+    for (const auto& s : binary.segments)
+      if (s.executable && begin >= s.address && begin < end && end - s.address <= s.bytes.size())
+        rdna2::decode_append(std::span(s.bytes).subspan(begin - s.address, end - begin), wave, instructions);
+    done = std::max(done, end);
+  }
+  return static_cast<uint32_t>(instructions.size());
+}
+
 Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
-                                        const container::Kernel& kernel, const CompileOptions& options) {
+                                        const container::Kernel& kernel, const CompileOptions& options,
+                                        CodeRanges& decoded) {
   auto seating = seat(kernel, options);
   if (!seating) return std::unexpected(seating.error());
   CompiledKernel result;
   result.seating = *seating;
   Stopwatch clock;
-  auto program = translated(binary, kernel, options, *seating, InactiveLanes::kept);
+  auto program = translated(binary, kernel, options, *seating, InactiveLanes::kept, &decoded);
   if (!program) return std::unexpected(program.error());
   result.times.translate_us = clock.lap();
   if (auto ok = finish(*program, options, result); !ok) return std::unexpected(ok.error());
@@ -248,14 +267,16 @@ std::array<uint32_t, 3> workgroup_of(const container::Kernel& kernel, const std:
 
 Expected<CompiledKernel> compile(const container::ShaderBinary& binary, const container::Kernel& kernel,
                                  const CompileOptions& options) {
-  auto result = compile_stages(binary, kernel, options);
+  CodeRanges decoded;
+  auto result = compile_stages(binary, kernel, options, decoded);
   if (!result) return std::unexpected(in_kernel(result.error(), kernel));
+  const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
   const auto code = binary.code_of(kernel);
   std::vector<rdna2::Instruction> instructions;
-  rdna2::decode_append(code, kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64,
-                       instructions);
+  rdna2::decode_append(code, wave, instructions);
   result->guest_bytes = static_cast<uint32_t>(code.size());
   result->guest_instructions = static_cast<uint32_t>(instructions.size());
+  result->reached_instructions = count_instructions(binary, std::move(decoded), wave);
   return result;
 }
 

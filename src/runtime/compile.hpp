@@ -81,6 +81,7 @@ struct CompiledKernel {
   spirv::Seating seating;
   uint32_t guest_bytes = 0; ///< machine code of the kernel itself, callees apart
   uint32_t guest_instructions = 0;
+  uint32_t reached_instructions = 0; ///< that the module was made of, callees included, each counted once
   uint32_t translated_values = 0, optimised_values = 0,
            lowered_values = 0; ///< values in blocks
   StageTimes times;

@@ -206,8 +206,9 @@ std::vector<uint16_t> changed_registers(const Unlinked& program) {
 std::optional<ir::Program> program_with_functions(const container::ShaderBinary& binary,
                                                   const container::Kernel& kernel,
                                                   const translate::TranslateOptions& options,
-                                                  const link::CallCosts& costs) {
-  const auto found = translate::survey_calls(binary, kernel);
+                                                  const link::CallCosts& costs,
+                                                  std::optional<translate::Code>* explored) {
+  const auto found = translate::survey_calls(binary, kernel, explored);
   if (!found || found->empty() || found->front().pointers) return {};
   const auto functions = functions_of(*found, costs);
   if (functions.empty()) return {};
@@ -221,9 +222,13 @@ Expected<ir::Program> translate_program(const container::ShaderBinary& binary,
                                         const container::Kernel& kernel,
                                         const translate::TranslateOptions& options,
                                         const std::optional<link::CallCosts>& costs) {
+  std::optional<translate::Code> explored;
   if (costs)
-    if (auto program = program_with_functions(binary, kernel, options, *costs)) return std::move(*program);
-  auto function = translate::translate(binary, kernel, options);
+    if (auto program = program_with_functions(binary, kernel, options, *costs, &explored))
+      return std::move(*program);
+  auto whole = options;
+  if (explored) whole.explored = &*explored;
+  auto function = translate::translate(binary, kernel, whole);
   if (!function) return std::unexpected(std::move(function.error()));
   return ir::Program{std::move(*function), {}};
 }

@@ -5,6 +5,7 @@
 #include "ir/program.hpp"
 #include "link/call_cost.hpp"
 #include "support/error.hpp"
+#include "translate/code.hpp"
 #include "translate/translate.hpp"
 #include "translate/unlinked.hpp"
 
@@ -13,11 +14,11 @@
 namespace lanewise::runtime {
 
 /// The kernel's program if some of its callees become functions; nothing if none does, or if it has calls
-/// that wait for a dispatch or is refused.
-[[nodiscard]] std::optional<ir::Program> program_with_functions(const container::ShaderBinary& binary,
-                                                                const container::Kernel& kernel,
-                                                                const translate::TranslateOptions& options,
-                                                                const link::CallCosts& costs);
+/// that wait for a dispatch or is refused. `explored`: gets the kernel's code as it was decoded on the way.
+[[nodiscard]] std::optional<ir::Program>
+program_with_functions(const container::ShaderBinary& binary, const container::Kernel& kernel,
+                       const translate::TranslateOptions& options, const link::CallCosts& costs,
+                       std::optional<translate::Code>* explored = nullptr);
 
 /// The kernel's program. `costs` decide which callees become functions; none: all are inlined. A callee stays
 /// inlined where its caller relies on a register that it changes, where it returns elsewhere than to the

@@ -77,11 +77,14 @@ bool has_calls(const Code& code) {
 } // namespace
 
 Expected<std::vector<SurveyedFunction>> survey_calls(const container::ShaderBinary& binary,
-                                                     const container::Kernel& kernel) {
+                                                     const container::Kernel& kernel,
+                                                     std::optional<Code>* explored) {
   Code code(binary, kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64);
   if (auto ok = code.explore(static_cast<uint32_t>(kernel.entry)); !ok)
     return std::unexpected(std::move(ok.error()));
-  if (!has_calls(code)) return std::vector<SurveyedFunction>{};
+  const bool calls = has_calls(code);
+  if (explored) *explored = std::move(code);
+  if (!calls) return std::vector<SurveyedFunction>{};
   return Survey(binary, kernel).run(kernel);
 }
 

@@ -3,7 +3,9 @@
 
 #include "container/shader_binary.hpp"
 #include "support/error.hpp"
+#include "translate/code.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace lanewise::translate {
@@ -21,7 +23,9 @@ struct SurveyedFunction {
 /// Functions in the order in which they were found; 0 is the kernel. Empty if the kernel has no calls. Calls
 /// whose target only a caller's registers tell are not followed. Errors: what the kernel's own code cannot be
 /// translated for. Growth: linear in the code, each function looked at once.
+/// `explored`: gets the kernel's code as it was decoded.
 [[nodiscard]] Expected<std::vector<SurveyedFunction>> survey_calls(const container::ShaderBinary& binary,
-                                                                   const container::Kernel& kernel);
+                                                                   const container::Kernel& kernel,
+                                                                   std::optional<Code>* explored = nullptr);
 
 } // namespace lanewise::translate

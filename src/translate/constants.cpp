@@ -53,7 +53,8 @@ bool KnownState::meet_value(Known& mine, const Known& theirs, uint32_t pc) {
 
 bool KnownState::meet(const KnownState& other, uint32_t pc) {
   bool changed = false;
-  for (unsigned r = 0; r < register_count; ++r) changed |= meet_value(registers_[r], other.registers_[r], pc);
+  for (unsigned r = 0; r < register_count; ++r)
+    if (!registers_[r].is_unknown()) changed |= meet_value(registers_[r], other.registers_[r], pc);
   if (carry_.known && carry_ != other.carry_) {
     carry_ = {};
     changed = true;
@@ -127,10 +128,12 @@ Known KnownState::lost(const Instruction& i) const {
 
 void KnownState::forget_results(const Instruction& i) {
   const auto& row = rdna2::info(i.opcode);
-  const Known nothing = lost(i);
   if (row.writes_state(rdna2::State::scc)) carry_ = {};
+  std::optional<Known> of_sources; // made before any result is written, and only if there is one
   for (const Operand& d : i.dst) {
     if (d.is_sgpr()) {
+      if (!of_sources) of_sources = lost(i);
+      const Known nothing = *of_sources;
       if (row.has(rdna2::OpcodeFlag::relative_dst)) {
         registers_.fill(nothing);
         test_ = {};

@@ -21,12 +21,12 @@ using rdna2::Opcode;
 class GraphBuilder {
  public:
   GraphBuilder(const container::ShaderBinary& binary, rdna2::WaveSize wave, const GraphOptions& options)
-      : graph_{.code = Code(binary, wave),
+      : graph_{.code = options.explored ? std::move(*options.explored) : Code(binary, wave),
                .nodes = {},
                .callee = options.entry == nullptr,
                .functions = options.functions,
                .vgprs = options.vgprs},
-        options_(options) {}
+        options_(options), at_end_(wave, *graph_.origins) {}
 
   Expected<Graph> build(uint32_t entry) {
     if (auto explored = graph_.code.explore(entry); !explored)
@@ -140,7 +140,7 @@ class GraphBuilder {
   Expected<void> visit(uint32_t n) {
     const CodeBlock block = graph_.block(graph_.nodes[n]);
     const uint32_t context = graph_.nodes[n].context;
-    KnownState state(graph_.code.wave(), *graph_.origins);
+    KnownState& state = at_end_;
     Target target;
     if (calls_) {
       state = *states_[n].state;
@@ -451,6 +451,7 @@ class GraphBuilder {
 
   Graph graph_;
   GraphOptions options_;
+  KnownState at_end_;           ///< of the node that is visited
   std::vector<Target> targets_; ///< by node, of calls and jumps
   bool calls_ = false;
   std::vector<StateOfNode> states_;

@@ -70,6 +70,7 @@ struct GraphOptions {
   /// Functions whose calls become slots; sorted by entry.
   std::span<const CalledFunction> functions{};
   bool all_functions = false; ///< the same for every function that a call leads to
+  Code* explored = nullptr;   ///< code in which the entry was explored, to be moved from
 };
 
 /// Errors: what Code::explore reports, calls and jumps whose target the host cannot know, recursion, and the

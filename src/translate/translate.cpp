@@ -11,17 +11,18 @@ namespace {
 
 /// Ranges of the code that was decoded.
 std::vector<Unlinked::Range> ranges_of(const Code& code) {
-  std::vector<Unlinked::Range> all;
-  for (const rdna2::Instruction& i : code.instructions())
-    if (i.size != 0) all.push_back({i.pc, i.size});
-  std::ranges::sort(all, {}, &Unlinked::Range::address);
-  std::vector<Unlinked::Range> joined;
-  for (const Unlinked::Range& r : all) {
-    if (!joined.empty() && joined.back().address + joined.back().bytes == r.address)
-      joined.back().bytes += r.bytes;
+  std::vector<Unlinked::Range> all, joined;
+  const auto add = [](std::vector<Unlinked::Range>& list, Unlinked::Range r) {
+    if (!list.empty() && list.back().address + list.back().bytes == r.address)
+      list.back().bytes += r.bytes;
     else
-      joined.push_back(r);
-  }
+      list.push_back(r);
+  };
+  // Code is decoded in stretches, so little is left to sort.
+  for (const rdna2::Instruction& i : code.instructions())
+    if (i.size != 0) add(all, {i.pc, i.size});
+  std::ranges::sort(all, {}, &Unlinked::Range::address);
+  for (const Unlinked::Range& r : all) add(joined, r);
   return joined;
 }
 
@@ -45,6 +46,8 @@ Expected<Unlinked> translate_graph(Graph graph, const container::Kernel& kernel,
   std::ranges::sort(result.links);
   result.links.erase(std::unique(result.links.begin(), result.links.end()), result.links.end());
   result.code = ranges_of(graph.code);
+  if (options.decoded)
+    for (const Unlinked::Range& r : result.code) options.decoded->emplace_back(r.address, r.bytes);
   result.slots = std::move(graph.slots);
   result.preserved = std::move(graph.preserved);
   result.origins = std::move(*graph.origins);
@@ -71,7 +74,8 @@ Expected<Unlinked> translate_unlinked(const container::ShaderBinary& binary, con
   auto graph = build_graph(binary, static_cast<uint32_t>(kernel.entry), wave,
                            {.entry = &*entry,
                             .vgprs = std::clamp(kernel.descriptor.vgpr_count, 3u, 256u),
-                            .functions = options.functions});
+                            .functions = options.functions,
+                            .explored = options.explored});
   if (!graph) return in_kernel(graph.error());
   auto result = translate_graph(std::move(*graph), kernel, options);
   if (!result) return in_kernel(result.error());

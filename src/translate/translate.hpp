@@ -6,9 +6,12 @@
 #include "support/error.hpp"
 
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace lanewise::translate {
+
+class Code;
 
 /// A function that is called, not inlined: all that its callers have to know.
 struct CalledFunction {
@@ -26,6 +29,10 @@ struct TranslateOptions {
   /// another program; it shows the least that dropping selects could leave (docs/statistics.md).
   bool overwrite_inactive = false;
   bool mark_exec = false; ///< translate/exec_marks.hpp
+  /// The kernel's code, if it has been explored already; it is moved from.
+  Code* explored = nullptr;
+  /// Gets address and bytes of each stretch of code that the program was made of, behind what is there.
+  std::vector<std::pair<uint32_t, uint32_t>>* decoded = nullptr;
 };
 
 /// The kernel as one function: calls inlined, registers in SSA form, EXEC as a mask. Guest addresses in the
