@@ -112,6 +112,9 @@ std::optional<Formula> FormulaPool::along_narrowings(Formula inner, Formula oute
 /// Puts a and b on the stack, unless the conjunction is known: then true, and `result` is it.
 bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
   if (const auto known = trivial_and(a, b)) return result = *known, true;
+  if (a.bits > b.bits) std::swap(a, b);
+  const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
+  if (known.key == pair_key(a, b)) return result = known.result, true;
   if (rank(a) != rank(b)) {
     const Formula newer = rank(a) > rank(b) ? a : b, older = rank(a) > rank(b) ? b : a;
     if (narrowings_[newer.bits].depth > 0)
@@ -119,18 +122,8 @@ bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
     if (narrowings_[newer.bits ^ 1].depth > 0)
       if (along_narrowings(not_(newer), older) == kFalse) return result = older, true;
   }
-  if (a.bits > b.bits) std::swap(a, b);
-  const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
-  if (known.key == pair_key(a, b)) return result = known.result, true;
   stack_.push_back({a, b, std::max(rank(a), rank(b)), kFalse, 0});
   return false;
-}
-
-std::optional<Formula> FormulaPool::trivial_and(Formula a, Formula b) {
-  if (a == b || b == kTrue) return a;
-  if (a == kTrue) return b;
-  if (a == kFalse || b == kFalse || a == not_(b)) return kFalse;
-  return std::nullopt;
 }
 
 Formula FormulaPool::and_(Formula a, Formula b) {

@@ -29,13 +29,22 @@ class FormulaPool {
   FormulaPool();
 
   /// The atom of this level.
-  Formula atom(uint32_t level) { return node(level + 1, kTrue, kFalse); }
+  Formula atom(uint32_t level) {
+    if (level >= atoms_.size()) atoms_.resize(level + 1);
+    if (atoms_[level] == kFalse) atoms_[level] = node(level + 1, kTrue, kFalse);
+    return atoms_[level];
+  }
   [[nodiscard]] static Formula not_(Formula a) { return {a.bits ^ 1}; }
   Formula and_(Formula a, Formula b);
   /// None if it takes more than `steps`, from which the steps taken are subtracted.
   std::optional<Formula> and_within(Formula a, Formula b, uint32_t& steps);
   /// The conjunction where it is one of the two or a constant.
-  [[nodiscard]] static std::optional<Formula> trivial_and(Formula a, Formula b);
+  [[nodiscard]] static std::optional<Formula> trivial_and(Formula a, Formula b) {
+    if (a == b || b == kTrue) return a;
+    if (a == kTrue) return b;
+    if (a == kFalse || b == kFalse || a == not_(b)) return kFalse;
+    return std::nullopt;
+  }
   Formula or_(Formula a, Formula b) { return not_(and_(not_(a), not_(b))); }
   Formula xor_(Formula a, Formula b) { return or_(and_(a, not_(b)), and_(not_(a), b)); }
   Formula ite(Formula c, Formula a, Formula b);
@@ -99,6 +108,7 @@ class FormulaPool {
   [[nodiscard]] uint32_t rank(Formula f) const { return nodes_[f.bits >> 1].rank; }
 
   std::vector<Node> nodes_;           ///< [0] is "true"
+  std::vector<Formula> atoms_;        ///< by level; kFalse: not made yet
   std::vector<Narrowing> narrowings_; ///< by Formula::bits
   std::vector<uint32_t> unique_;      ///< open addressing: node indices, 0 = free
   std::vector<AndEntry> and_cache_;   ///< direct-mapped, grows with the nodes

@@ -24,6 +24,8 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
     usable_ = false;
     return;
   }
+  for (uint32_t b : order_.reverse_post)
+    for (Value v : function.blocks[b].instructions) note_lane_table(v);
   // Each round that fails drops the assumption of at least one loop phi.
   do build();
   while (!check_loop_phis());
@@ -33,18 +35,16 @@ void MaskAlgebra::build() {
   pool_ = {};
   bounded_ = BoundedFormulas(pool_);
   atoms_.clear();
-  pair_atoms_.clear();
+  pair_slots_.assign(256, 0);
+  pair_count_ = 0;
   path_atoms_.clear();
   first_level_.assign(loops_.loops.size(), ~0u);
   first_path_level_.assign(function_.blocks.size(), ~0u);
   formulas_.assign(function_.value_count(), kFalse);
   for (uint32_t i = 0; i < kLaneBits; ++i) new_atom({.kind = Atom::Kind::lane_bit, .what = i});
   for (uint32_t b : order_.reverse_post) {
-    for (Value v : function_[Block{b}].instructions) {
-      note_lane_table(v);
-      if (function_[v].type != ir::Type::u1) continue;
-      formulas_[v.index] = make(v, Block{b});
-    }
+    for (Value v : function_[Block{b}].instructions)
+      if (function_[v].type == ir::Type::u1) formulas_[v.index] = make(v, Block{b});
   }
 }
 
@@ -138,12 +138,35 @@ Formula MaskAlgebra::atom_for(Value v) {
   return new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
 }
 
+/// The slot of such an atom, or the free one where it belongs.
+size_t MaskAlgebra::pair_slot(Atom::Kind kind, uint32_t a, uint32_t b, uint64_t imm) const {
+  const size_t mask = pair_slots_.size() - 1;
+  uint64_t h = ((uint64_t{a} << 32 | b) + imm * 8 + static_cast<uint64_t>(kind)) * 0x9e3779b97f4a7c15ull;
+  size_t slot = (h ^ h >> 32) & mask;
+  for (; pair_slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const Atom& x = atoms_[pair_slots_[slot] - 1];
+    if (x.kind == kind && x.what == a && x.other == b && x.imm == imm) break;
+  }
+  return slot;
+}
+
 Formula MaskAlgebra::pair_atom(Atom::Kind kind, Value a, Value b, uint64_t imm) {
-  auto [it, inserted] = pair_atoms_.try_emplace({kind, a.index, b.index, imm}, kFalse);
-  if (inserted)
-    it->second = new_atom(
-        {.kind = kind, .what = a.index, .other = b.index, .imm = imm, .loops = {loop_of(a), loop_of(b)}});
-  return it->second;
+  size_t slot = pair_slot(kind, a.index, b.index, imm);
+  if (pair_slots_[slot] != 0) return pool_.atom(pair_slots_[slot] - 1);
+  if (2 * ++pair_count_ > pair_slots_.size()) {
+    std::vector<uint32_t> old(2 * pair_slots_.size());
+    old.swap(pair_slots_);
+    for (const uint32_t level : old)
+      if (level != 0) {
+        const Atom& x = atoms_[level - 1];
+        pair_slots_[pair_slot(x.kind, x.what, x.other, x.imm)] = level;
+      }
+    slot = pair_slot(kind, a.index, b.index, imm);
+  }
+  const Formula atom = new_atom(
+      {.kind = kind, .what = a.index, .other = b.index, .imm = imm, .loops = {loop_of(a), loop_of(b)}});
+  pair_slots_[slot] = static_cast<uint32_t>(atoms_.size());
+  return atom;
 }
 
 Formula MaskAlgebra::path_atom(Block block, unsigned edge) {
@@ -257,11 +280,13 @@ Formula MaskAlgebra::make_phi(Value v, Block block) {
 }
 
 Formula MaskAlgebra::leave_loops(Formula f, Block use, Block definition) {
-  if (breaks(BrokenRule::loops_left_unquantified)) return f;
+  if (breaks(BrokenRule::loops_left_unquantified) || FormulaPool::is_constant(f)) return f;
+  if (loops_.innermost[use.index] == loops_.innermost[definition.index]) return f;
   uint32_t outermost = cfg::none;
   for (uint32_t loop = loops_.innermost[use.index]; loop != cfg::none; loop = loops_.loops[loop].parent)
     if (!loops_.contains(loop, definition.index)) outermost = loop;
-  if (outermost == cfg::none || first_level_[outermost] == ~0u) return f;
+  if (outermost == cfg::none || first_level_[outermost] == ~0u || pool_.top(f) < first_level_[outermost])
+    return f;
   const auto quantify = [&](uint32_t level, Formula high, Formula low) {
     return changes_in(atoms_[level], outermost) ? bounded_.or_above(high, low)
                                                 : bounded_.ite_above(pool_.atom(level), high, low);
@@ -295,7 +320,7 @@ Formula MaskAlgebra::translate_across(Formula f, Block block, unsigned edge) {
   if (!header && breaks(BrokenRule::wrong_way_into_a_join)) edge ^= 1;
   const uint32_t loop = loops_.innermost[block.index];
   const uint32_t floor = header ? first_level_[loop] : first_path_level_[block.index];
-  if (floor == ~0u) return f;
+  if (floor == ~0u || FormulaPool::is_constant(f) || pool_.top(f) < floor) return f;
   const auto step = [&](uint32_t level, Formula high, Formula low) {
     const Atom& atom = atoms_[level];
     if (header && is_loop_phi(atom) && block_of_[atom.what] == block.index)
@@ -339,10 +364,11 @@ const MaskAlgebra::LaneTable* MaskAlgebra::lane_table(Value v) const {
 /// Values that depend on nothing but the lane's index, lane by lane: lane_id, bits of constant words, and
 /// every operation on such values and constants.
 void MaskAlgebra::note_lane_table(Value v) {
-  if (lane_table(v)) return;
   const ir::Inst& inst = function_[v];
   const auto ops = function_.operands(v);
-  LaneTable table{};
+  const bool source = inst.op == Op::lane_id || inst.op == Op::lane_bit || inst.op == Op::mbcnt;
+  if (!source && std::ranges::none_of(ops, [&](Value o) { return lane_table(o) != nullptr; })) return;
+  LaneTable table;
   const auto record = [&] {
     lane_tables_.push_back(table);
     lane_table_index_[v.index] = static_cast<uint32_t>(lane_tables_.size());
@@ -369,7 +395,7 @@ void MaskAlgebra::note_lane_table(Value v) {
   if (!evaluate || ops.empty() || ops.size() > 4) return;
   const bool known =
       std::ranges::all_of(ops, [&](Value o) { return function_.is_constant(o) || lane_table(o); });
-  if (!known || std::ranges::none_of(ops, [&](Value o) { return lane_table(o) != nullptr; })) return;
+  if (!known) return;
   for (unsigned lane = 0; lane < 64; ++lane) {
     ir::LaneOperation operation{.type = inst.type, .operand_type = function_[ops[0]].type, .imm = inst.imm};
     for (unsigned i = 0; i < ops.size(); ++i)

@@ -20,7 +20,7 @@
 
 #include <array>
 #include <map>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace lanewise::analysis {
@@ -132,6 +132,7 @@ class MaskAlgebra {
   Formula make_compare(ir::Value v);
   Formula new_atom(Atom atom);
   Formula atom_for(ir::Value v);
+  [[nodiscard]] size_t pair_slot(Atom::Kind kind, uint32_t a, uint32_t b, uint64_t imm) const;
   Formula pair_atom(Atom::Kind kind, ir::Value a, ir::Value b, uint64_t imm = 0);
   Formula path_atom(ir::Block block, unsigned edge);
   void note_lane_table(ir::Value v);
@@ -155,7 +156,9 @@ class MaskAlgebra {
   std::vector<Bound> bound_;               ///< by value
   std::vector<uint32_t> first_level_;      ///< lowest level of an atom that changes in each loop
   std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block
-  std::map<std::tuple<Atom::Kind, uint32_t, uint32_t, uint64_t>, Formula> pair_atoms_;
+  std::vector<uint32_t>
+      pair_slots_; ///< open addressing: one more than the level of an atom of a pair; 0 = free
+  size_t pair_count_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, Formula> path_atoms_;
   std::vector<uint32_t> lane_table_index_; ///< by value, one more than the place in lane_tables_; 0 = none
   std::vector<LaneTable> lane_tables_;

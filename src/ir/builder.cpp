@@ -15,7 +15,7 @@ class Operands {
     if (count_ > near_.size())
       far_.assign(from.begin(), from.end());
     else
-      std::ranges::copy(from, near_.begin());
+      for (size_t i = 0; i < count_; ++i) near_[i] = from[i];
     Value* p = data();
     if (is_commutative(op) && goes_first(f, p[1], p[0])) std::swap(p[0], p[1]);
   }
@@ -71,7 +71,8 @@ Value Builder::place(Value existing) {
   if (numbered) {
     if (const Value v = table->find(request)) return v;
   }
-  std::ranges::copy(copy.get(), function.operands(existing).begin());
+  const std::span<Value> operands = function.operands(existing);
+  for (size_t i = 0; i < operands.size(); ++i) operands[i] = copy.get()[i];
   function[existing].uniform = function.derive_uniform(inst.op, copy.get(), inst.imm);
   list().push_back(existing);
   if (numbered) table->insert(existing);

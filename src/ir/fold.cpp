@@ -8,7 +8,9 @@ namespace {
 /// op(c1, c2, ...) -> c
 Value fold_constants(Builder& b, const Request& r) {
   const Function& f = b.function;
-  if (r.operands.empty() || r.operands.size() > 4 || r.components != 1 || !is_exact(r.op)) return {};
+  if (r.operands.empty() || r.operands.size() > 4 || r.components != 1 || !f.is_constant(r.operands[0]) ||
+      !is_exact(r.op))
+    return {};
   LaneOperation lane{.type = r.type, .operand_type = f[r.operands[0]].type, .imm = r.imm};
   for (size_t i = 0; i < r.operands.size(); ++i) {
     if (!f.is_constant(r.operands[i])) return {};
@@ -29,32 +31,6 @@ rules::RuleTable make_rules() {
 }
 
 } // namespace
-
-bool is_commutative(Op op) {
-  switch (op) {
-  case Op::add:
-  case Op::mul:
-  case Op::mul_hi_u:
-  case Op::mul_hi_s:
-  case Op::and_:
-  case Op::or_:
-  case Op::xor_:
-  case Op::umin:
-  case Op::umax:
-  case Op::smin:
-  case Op::smax:
-  case Op::add_c:
-  case Op::carry:
-  case Op::eq:
-  case Op::ne: return true;
-  default: return false;
-  }
-}
-
-bool goes_first(const Function& f, Value a, Value b) {
-  const bool constant_a = f.is_constant(a), constant_b = f.is_constant(b);
-  return constant_a != constant_b ? constant_b : a < b;
-}
 
 Value fold(Builder& b, const Request& request) {
   static const rules::RuleTable rules = make_rules();

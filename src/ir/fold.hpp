@@ -26,8 +26,30 @@ struct Request {
 [[nodiscard]] Value fold(Builder& b, const Request& request);
 
 /// In its first two operands.
-[[nodiscard]] bool is_commutative(Op op);
+[[nodiscard]] constexpr bool is_commutative(Op op) {
+  switch (op) {
+  case Op::add:
+  case Op::mul:
+  case Op::mul_hi_u:
+  case Op::mul_hi_s:
+  case Op::and_:
+  case Op::or_:
+  case Op::xor_:
+  case Op::umin:
+  case Op::umax:
+  case Op::smin:
+  case Op::smax:
+  case Op::add_c:
+  case Op::carry:
+  case Op::eq:
+  case Op::ne: return true;
+  default: return false;
+  }
+}
 /// Order of the operands of commutative operations: constants last, else older values first.
-[[nodiscard]] bool goes_first(const Function& f, Value a, Value b);
+[[nodiscard]] inline bool goes_first(const Function& f, Value a, Value b) {
+  const bool constant_a = f.is_constant(a), constant_b = f.is_constant(b);
+  return constant_a != constant_b ? constant_b : a < b;
+}
 
 } // namespace lanewise::ir

@@ -85,7 +85,11 @@ Value Function::constant(Type type, uint64_t bits) {
 }
 
 bool Function::derive_uniform(Op op, std::span<const Value> ops, uint64_t imm) const {
-  const auto all = [&] { return std::ranges::all_of(ops, [&](Value v) { return insts_[v.index].uniform; }); };
+  const auto all = [&] {
+    for (const Value v : ops)
+      if (!insts_[v.index].uniform) return false;
+    return true;
+  };
   switch (info(op).kind) {
   case OpKind::constant: return true;
   case OpKind::input:
@@ -124,12 +128,15 @@ Value Function::create(Op op, std::span<const Value> ops, Type type, uint64_t im
   const Value v{static_cast<uint32_t>(insts_.size())};
   const auto begin = static_cast<uint32_t>(operand_pool_.size());
   const bool uniform = derive_uniform(op, ops, imm);
-  // `ops` may point into the pool itself, so no insert() of that range.
-  const auto* pool = operand_pool_.data();
-  const bool inside = ops.data() >= pool && ops.data() < pool + begin;
-  const size_t offset = inside ? static_cast<size_t>(ops.data() - pool) : 0;
-  operand_pool_.resize(begin + ops.size());
-  std::copy_n(inside ? operand_pool_.data() + offset : ops.data(), ops.size(), operand_pool_.data() + begin);
+  if (operand_pool_.capacity() - begin < ops.size()) {
+    // `ops` may point into the pool itself.
+    const Value* pool = operand_pool_.data();
+    const bool inside = ops.data() >= pool && ops.data() < pool + begin;
+    const size_t offset = inside ? static_cast<size_t>(ops.data() - pool) : 0;
+    operand_pool_.reserve(2 * operand_pool_.capacity() + ops.size());
+    if (inside) ops = {operand_pool_.data() + offset, ops.size()};
+  }
+  for (const Value o : ops) operand_pool_.push_back(o);
   insts_.push_back({.op = op,
                     .type = type,
                     .components = components,

@@ -492,13 +492,50 @@ class Diverge {
   DivergeResult result_;
 };
 
+/// Whether some branch could become one of lanes. Where they need not come together again, only a branch with
+/// no operation among lanes behind it; this looks at fewer of them than Diverge::asks_lanes.
+bool may_diverge(const Function& f, bool reconverges) {
+  std::vector<Block> branches, asking;
+  std::vector<uint32_t> uses(f.value_count()); // of host_any, other than by such branches
+  for (uint32_t i = 0; i < f.blocks.size(); ++i) {
+    const BasicBlock& b = f.blocks[i];
+    for (const Value v : b.instructions) {
+      for (const Value o : f.operands(v))
+        if (f[o].op == Op::host_any) ++uses[o.index];
+      if (f[v].op != Op::cond_br || b.successors[0] == b.successors[1]) continue;
+      if (f[f.operand(v, 0)].op != Op::host_any) continue;
+      --uses[f.operand(v, 0).index];
+      branches.push_back({i});
+    }
+  }
+  if (reconverges || branches.empty()) return !branches.empty();
+  std::vector<bool> leads(f.blocks.size()); // to an operation among lanes, or has one
+  const auto mark = [&](Block b) {
+    if (!leads[b.index]) asking.push_back(b);
+    leads[b.index] = true;
+  };
+  for (uint32_t i = 0; i < f.blocks.size(); ++i)
+    for (const Value v : f.blocks[i].instructions) {
+      const Op op = f[v].op;
+      if (op == Op::host_ballot || op == Op::host_shuffle || op == Op::host_broadcast ||
+          op == Op::wave_fence || op == Op::call || op == Op::call_return ||
+          (op == Op::host_any && uses[v.index] != 0))
+        mark({i});
+    }
+  while (!asking.empty()) {
+    const Block b = asking.back();
+    asking.pop_back();
+    for (const Block p : f[b].predecessors) mark(p);
+  }
+  return std::ranges::any_of(branches, [&](Block b) {
+    return !leads[f[b].successors[0].index] && !leads[f[b].successors[1].index];
+  });
+}
+
 } // namespace
 
 DivergeResult diverge(Function& f, const DivergeOptions& options) {
-  const bool asks = std::ranges::any_of(f.blocks, [&](const BasicBlock& b) {
-    return std::ranges::any_of(b.instructions, [&](Value v) { return f[v].op == Op::host_any; });
-  });
-  return asks ? Diverge(f, options).run() : DivergeResult{};
+  return may_diverge(f, options.reconverges) ? Diverge(f, options).run() : DivergeResult{};
 }
 
 } // namespace lanewise::passes

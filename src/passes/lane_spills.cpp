@@ -21,12 +21,15 @@ class LaneSpills {
   explicit LaneSpills(Function& f) : f_(f), replaced_(f) {}
 
   bool run() {
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
-      for (const Value v : f_.blocks[b].instructions) {
-        if (f_[v].op == Op::phi) home_.emplace(v.index, b);
+    for (const BasicBlock& b : f_.blocks)
+      for (const Value v : b.instructions)
         if (f_[v].op == Op::read_lane && f_.is_constant(f_.operand(v, 1))) reads_.push_back(v);
+    if (reads_.empty()) return false;
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b)
+      for (const Value v : f_.blocks[b].instructions) {
+        if (f_[v].op != Op::phi) break;
+        home_.emplace(v.index, b);
       }
-    }
     bool changed = false;
     for (const Value read : reads_) {
       const auto lane = static_cast<uint32_t>(f_[f_.operand(read, 1)].imm & (f_.wave_size - 1));

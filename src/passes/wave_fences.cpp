@@ -146,6 +146,11 @@ class WaveFences {
 
 } // namespace
 
-bool wave_fences(Function& f) { return WaveFences(f).run(); }
+bool wave_fences(Function& f) {
+  const bool any = std::ranges::any_of(f.blocks, [&](const BasicBlock& b) {
+    return std::ranges::any_of(b.instructions, [&](Value v) { return f[v].op == Op::wave_fence; });
+  });
+  return any && WaveFences(f).run();
+}
 
 } // namespace lanewise::passes

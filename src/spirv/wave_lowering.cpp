@@ -101,10 +101,10 @@ class Lowering {
   /// make(copy) for each copy of v, or once if it is uniform.
   template <class F>
   void each(Value v, F make) {
-    std::vector<Value> made;
+    made_.clear();
     const unsigned n = f_[v].uniform ? 1 : copies();
-    for (unsigned c = 0; c < n; ++c) made.push_back(make(c));
-    set(v, made);
+    for (unsigned c = 0; c < n; ++c) made_.push_back(make(c));
+    set(v, made_);
   }
 
   Expected<void> lower(Value v);
@@ -114,14 +114,15 @@ class Lowering {
   void lower_input(Value v);
   [[nodiscard]] Expected<void> lower_call(Value v);
   void finish_phis();
-  [[nodiscard]] std::vector<Value> operands(Value v, unsigned copy) {
-    std::vector<Value> list;
-    for (const Value o : f_.operands(v)) list.push_back(get(o, copy));
-    return list;
+  /// Holds until it is asked for again.
+  [[nodiscard]] std::span<Value> operands(Value v, unsigned copy) {
+    list_.clear();
+    for (const Value o : f_.operands(v)) list_.push_back(get(o, copy));
+    return list_;
   }
   /// A result that is one for the wave: on a single invocation any value is, which the flag does not know.
   [[nodiscard]] Value one(Value v) { return out_[v].uniform ? v : b_.host_broadcast(v, b_.i32(0)); }
-  [[nodiscard]] Value access_scratch(const ir::Inst& inst, std::vector<Value> operands);
+  [[nodiscard]] Value access_scratch(const ir::Inst& inst, std::span<Value> operands);
   [[nodiscard]] Value scratch_address(Value address, Space space, unsigned copy);
   [[nodiscard]] Value flat_id(unsigned copy);
   [[nodiscard]] Value local_id(unsigned dimension, unsigned copy);
@@ -146,6 +147,7 @@ class Lowering {
   LaneOps lanes_;
   std::vector<uint32_t> first_; ///< of each old value: where its copies start in the pool
   std::vector<Value> pool_;
+  std::vector<Value> made_, list_; ///< room for each() and operands(), which do not nest
   uint32_t scratch_stride_ = 0;
   std::array<Value, 3> group_size_{};
   Value item_count_{};
@@ -243,20 +245,20 @@ void Lowering::lower_memory(Value v) {
   const bool private_memory = scratch_stride_ != 0 && (space == Space::scratch || space == Space::flat);
   bool once = inst.uniform && ir::info(inst.op).kind != OpKind::atomic && !private_memory;
   for (const Value o : f_.operands(v)) once = once && f_[o].uniform;
-  std::vector<Value> made;
+  made_.clear();
   for (unsigned c = 0; c < (once ? 1 : copies()); ++c) {
-    auto list = operands(v, c);
+    const auto list = operands(v, c);
     if (private_memory) list[0] = scratch_address(list[0], space, c);
-    made.push_back(space == Space::scratch ? access_scratch(inst, list)
-                                           : b_.emit(inst.op, list, inst.type, inst.imm, inst.components));
+    made_.push_back(space == Space::scratch ? access_scratch(inst, list)
+                                            : b_.emit(inst.op, list, inst.type, inst.imm, inst.components));
   }
-  if (inst.uniform) made.resize(1);
-  set(v, made);
+  if (inst.uniform) made_.resize(1);
+  set(v, made_);
 }
 
 /// Addresses are kept inside the invocation's own scratch, so a lane that is off may read it: no branch is
 /// needed.
-Value Lowering::access_scratch(const ir::Inst& inst, std::vector<Value> operands) {
+Value Lowering::access_scratch(const ir::Inst& inst, std::span<Value> operands) {
   const Value active = operands[1], yes = b_.u1(true);
   const auto as_it_is = [&] { return b_.emit(inst.op, operands, inst.type, inst.imm, inst.components); };
   if (active == yes || active == b_.u1(false)) return as_it_is();
