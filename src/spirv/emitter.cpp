@@ -187,8 +187,9 @@ void Emitter::write(ir::Value v) {
       add(t);
     return t;
   }();
-  if (patterns.absorbed(v)) return;
+  if (patterns.absorbed(v) || trees.inside(v)) return;
   mark(v);
+  if (const auto* shape = trees.shape_of(v)) return write_tree(*this, v, *shape);
   if (const Handler h = table[index_of(f[v].op)])
     h(*this, v);
   else

@@ -6,13 +6,14 @@
 
 #include "ir/program.hpp"
 #include "spirv/emit.hpp"
+#include "spirv/expression_trees.hpp"
 #include "spirv/helpers.hpp"
 #include "spirv/patterns.hpp"
 
 namespace lanewise::spirv {
 
 /// Kinds of helper functions. Each family numbers its variants itself.
-enum class Helper : uint8_t { integer, floating, convert, memory, atomic, lane, trap };
+enum class Helper : uint8_t { integer, floating, convert, memory, atomic, lane, trap, tree };
 
 /// What the functions of a module share.
 struct SharedModule {
@@ -23,6 +24,7 @@ struct SharedModule {
   Types types{module};
   Helpers helpers{types};
   std::optional<Error> error; ///< the first refusal
+  TreeShapes tree_shapes;
   std::unordered_map<uint32_t, Id> builtins;
   std::vector<uint32_t> push_members; ///< byte offsets
   Id push = 0, lds = 0, scratch = 0;
@@ -46,6 +48,7 @@ class Emitter {
   Types& types = shared.types;
   Helpers& helpers = shared.helpers;
   Patterns patterns{f};
+  ExpressionTrees trees{f, patterns, shared.tree_shapes};
   Code code{types};                           ///< of the function
   std::vector<uint32_t> variables;            ///< its OpVariable instructions
   const SharedModule::Callee* self = nullptr; ///< the callee that the function is; null: the entry point
@@ -126,6 +129,9 @@ void add_memory_handlers(HandlerTable& t);
 void add_atomic_handlers(HandlerTable& t);
 void add_lane_handlers(HandlerTable& t);
 void add_call_handlers(HandlerTable& t);
+
+/// Writes the call of a tree's helper.
+void write_tree(Emitter& e, ir::Value top, const TreeShapes::value_type& shape);
 
 /// Gives the callees of a module their ids and the types of their results.
 void declare_callees(SharedModule& m);

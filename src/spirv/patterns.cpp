@@ -21,7 +21,7 @@ Patterns::Patterns(const ir::Function& f)
   std::vector<uint32_t> uses(f.value_count()), absorbing(f.value_count());
   for (uint32_t b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].instructions) home_[v.index] = b;
-  const auto absorb = [&](Value user, Value v) { absorbing[v.index] += together(user, v); };
+  const auto absorb = [&](Value user, Value v) { absorbing[v.index] += in_one_block(user, v); };
   for (const auto& block : f.blocks)
     for (const Value v : block.instructions)
       for (const Value o : f.operands(v)) ++uses[o.index];
@@ -46,7 +46,7 @@ std::optional<unsigned> Patterns::negated_operand(Value fadd) const {
   if (inst.op != Op::fadd || control.round != 0 || control.flush_in || control.flush_out) return {};
   for (const unsigned k : {1u, 0u}) {
     const Value o = f_.operand(fadd, k);
-    if (f_[o].op == Op::fneg && together(fadd, o)) return k;
+    if (f_[o].op == Op::fneg && in_one_block(fadd, o)) return k;
   }
   return {};
 }
@@ -57,16 +57,18 @@ Value Patterns::loaded_pair(Value pack64) const {
   if (f_[lo].op != Op::extract || f_[hi].op != Op::extract || f_[lo].imm != 0 || f_[hi].imm != 1) return {};
   const Value tuple = f_.operand(lo, 0);
   const bool pair = f_[tuple].components == 2 && f_[tuple].type == Type::i32;
-  return pair && tuple == f_.operand(hi, 0) && together(pack64, lo) && together(pack64, hi) ? tuple : Value{};
+  return pair && tuple == f_.operand(hi, 0) && in_one_block(pack64, lo) && in_one_block(pack64, hi) ? tuple
+                                                                                                    : Value{};
 }
 
 Patterns::Funnel Patterns::funnel(Value lo32) const {
   if (f_[lo32].op != Op::lo32) return {};
   const Value shift = f_.operand(lo32, 0);
-  if (f_[shift].op != Op::lshr || !f_.is_constant(f_.operand(shift, 1)) || !together(lo32, shift)) return {};
+  if (f_[shift].op != Op::lshr || !f_.is_constant(f_.operand(shift, 1)) || !in_one_block(lo32, shift))
+    return {};
   const Value pack = f_.operand(shift, 0);
   const uint64_t from = f_[f_.operand(shift, 1)].imm & 63;
-  if (f_[pack].op != Op::pack64 || from == 0 || from > 31 || !together(shift, pack)) return {};
+  if (f_[pack].op != Op::pack64 || from == 0 || from > 31 || !in_one_block(shift, pack)) return {};
   if (loaded_pair(pack)) return {};
   return {f_.operand(pack, 0), f_.operand(pack, 1), static_cast<unsigned>(from)};
 }

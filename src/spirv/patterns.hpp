@@ -35,10 +35,9 @@ class Patterns {
   [[nodiscard]] Funnel funnel(ir::Value lo32) const;
   /// The address of a memory operation goes into its helper as two halves.
   [[nodiscard]] bool address_in_halves(ir::Value memory_operation) const;
+  [[nodiscard]] bool in_one_block(ir::Value a, ir::Value b) const { return home_[a.index] == home_[b.index]; }
 
  private:
-  [[nodiscard]] bool together(ir::Value a, ir::Value b) const { return home_[a.index] == home_[b.index]; }
-
   const ir::Function& f_;
   std::vector<uint32_t> home_; ///< block of each value
   std::vector<bool> absorbed_;

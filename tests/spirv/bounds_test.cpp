@@ -25,7 +25,9 @@ TEST(Bounds, Table) {
   } const table[]{
       {"b0:\n  %1 = i32 host_lane\n  ret\n", 31},
       {"b0:\n  %1 = i32 host_wave\n  ret\n", 3},
-      {"b0:\n  %1 = i32 host_wave\n  %2 = i32 shl %1, i32 5\n  %3 = i32 host_lane\n  %4 = i32 add %2, %3\n  ret\n", 127},
+      {"b0:\n  %1 = i32 host_wave\n  %2 = i32 shl %1, i32 5\n  %3 = i32 host_lane\n  %4 = i32 add %2, %3\n  "
+       "ret\n",
+       127},
       {"b0:\n  %1 = i32 host_lane\n  %2 = i32 mul %1, i32 12\n  ret\n", 372},
       {"b0:\n  %1 = i32 host_lane\n  %2 = i32 mul %1, i32 0x10000000\n  ret\n", 0xffff'ffff}, // wraps
       {"b0:\n  %1 = i32 host_lane\n  %2 = i32 sub %1, i32 1\n  ret\n", 0xffff'ffff},
