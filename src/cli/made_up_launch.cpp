@@ -33,6 +33,7 @@ constexpr std::array kRecipes{
     Recipe{
         .name = "plane", .fill = Fill::small, .elements = 1 << 16, .number = 16, .shape = Shape::cut_plane},
     Recipe{.name = "one group", .fill = Fill::small, .elements = 1 << 18, .number = 3, .shape = Shape::one},
+    Recipe{.name = "four items", .fill = Fill::small, .number = 3, .shape = Shape::few},
     Recipe{.name = "zeros", .fill = Fill::zeros, .elements = 1 << 18, .number = 0, .shape = Shape::one},
 };
 
@@ -97,12 +98,13 @@ uint32_t local_bytes(const Kernel& kernel) {
 
 void shape(const Kernel& kernel, Shape shape, MadeUpLaunch& launch) {
   const bool plane = shape == Shape::cut_plane;
-  const uint32_t most = std::clamp(kernel.max_flat_workgroup_size, 1u, group_items);
+  const uint32_t most =
+      std::clamp(kernel.max_flat_workgroup_size, 1u, shape == Shape::few ? 4u : group_items);
   launch.block = {most, 1, 1};
   if (plane && most == group_items) launch.block = {16, 4, 1};
   if (kernel.required_workgroup_size) launch.block = *kernel.required_workgroup_size;
   launch.grid = launch.block;
-  if (shape == Shape::one) return;
+  if (shape == Shape::one || shape == Shape::few) return;
   const bool whole = shape == Shape::row || (kernel.has_metadata && kernel.uniform_workgroup_size);
   for (unsigned d = 0; d < (plane ? 2 : 1); ++d) {
     const uint32_t items = launch.block[d];

@@ -27,7 +27,8 @@ enum class Shape : uint8_t {
   cut_row,   ///< two workgroups in a row, the second cut
   row,       ///< two whole workgroups in a row
   cut_plane, ///< two by two workgroups in a plane, cut on both sides
-  one        ///< a single workgroup
+  one,       ///< a single workgroup
+  few        ///< four work-items
 };
 
 /// How to make up a launch. The same recipe and seed make the same launch of a kernel.

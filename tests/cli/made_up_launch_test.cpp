@@ -64,6 +64,8 @@ TEST(MadeUpLaunch, ShapesThatTheKernelAllows) {
       {Shape::cut_plane, false, {{8, 8, 2}}, 1024, "--grid 13,13,2 --block 8,8,2"},
       {Shape::row, false, {{256, 1, 1}}, 256, "--grid 512 --block 256,1,1"},
       {Shape::one, true, {}, 1024, "--grid 64 --block 64,1,1"},
+      {Shape::few, true, {}, 1024, "--grid 4 --block 4,1,1"},
+      {Shape::few, false, {{8, 1, 1}}, 1024, "--grid 8 --block 8,1,1"},
   };
   for (const auto& row : table) {
     container::Kernel k = kernel_of({});
