@@ -83,7 +83,8 @@ Error describe_fault(const Wave& w) {
 
 namespace {
 
-constexpr uint64_t quantum = 1u << 16; // instructions before another wave of the workgroup gets its turn
+constexpr uint8_t other_contents = 0xa5; // of LDS and scratch, where other_turns asks for other choices
+constexpr uint64_t quantum = 1u << 16;   // instructions before another wave of the workgroup gets its turn
 constexpr uint64_t dynamic_stack_bytes = 16384;
 
 /// Everything a workgroup needs while it runs; kept for the next one of the same host thread.
@@ -166,12 +167,13 @@ void init_wave(Wave& w, Launch& launch, Group& group, unsigned index, unsigned w
   unsigned dirty = 3;
   for (const auto& code : launch.code) dirty = std::max(dirty, code->vgprs_touched());
   dirty = std::max(dirty, launch.buffer_vgprs_touched());
+  const uint32_t nothing = launch.other_turns != 0 ? ~guest_abi::uninitialised : guest_abi::uninitialised;
   if (w.vgprs.size() != std::size_t{256} * w.lanes)
-    w.vgprs.assign(std::size_t{256} * w.lanes, guest_abi::uninitialised);
+    w.vgprs.assign(std::size_t{256} * w.lanes, nothing);
   else
-    std::fill_n(w.vgprs.begin(), std::size_t{dirty} * w.lanes, guest_abi::uninitialised);
+    std::fill_n(w.vgprs.begin(), std::size_t{dirty} * w.lanes, nothing);
   w.scratch = std::move(scratch);
-  w.scratch.assign(launch.scratch_bytes * w.lanes, 0);
+  w.scratch.assign(launch.scratch_bytes * w.lanes, launch.other_turns != 0 ? other_contents : 0);
   w.launch = &launch;
   w.group = &group;
   w.index = index;
@@ -227,7 +229,7 @@ std::optional<Error> run_group(Bench& bench, Launch& launch, uint64_t number, Ru
     rest /= groups;
     group.size[d] = std::min(dispatch.block[d], dispatch.grid[d] - group.id[d] * dispatch.block[d]);
   }
-  group.lds.assign(launch.lds_bytes, 0);
+  group.lds.assign(launch.lds_bytes, launch.other_turns != 0 ? other_contents : 0);
   const uint64_t items = uint64_t{group.size[0]} * group.size[1] * group.size[2];
   const auto count = static_cast<unsigned>((items + launch.lanes - 1) / launch.lanes);
   while (bench.waves.size() < count) bench.waves.emplace_back();

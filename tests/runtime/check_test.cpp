@@ -71,6 +71,15 @@ TEST(Check, OtherTurnsOfTheEmulator) {
   }
 }
 
+/// LDS and registers that nothing was written to hold something else.
+TEST(Check, OtherContentsAtTheStart) {
+  const auto binary = raw_kernel(stores_uninitialised);
+  Launch one = launch_of(binary, ElementType::u32, 32), other = one;
+  ASSERT_TRUE(run_on_emulator(one, {.threads = 1}));
+  ASSERT_TRUE(run_on_emulator(other, {.threads = 1, .other_turns = 61}));
+  for (size_t i = 0; i < 256; ++i) EXPECT_NE(one.buffers[0].contents[i], other.buffers[0].contents[i]) << i;
+}
+
 TEST(Check, EmulatorStopsAtItsLimit) {
   const auto binary = raw_kernel(R"("0xbf82ffff")"); // s_branch to itself
   Launch launch = launch_of(binary, ElementType::u32, 32);

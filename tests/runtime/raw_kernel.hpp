@@ -13,7 +13,7 @@ namespace lanewise::runtime {
 /// `words` and `arguments` are the lists of a raw container (docs/containers.md).
 inline std::string raw_kernel_text(const std::string& words, const std::string& arguments) {
   return R"({"format": "lanewise-raw-1", "words": [)" + words +
-         R"(], "kernels": [{"name": "k", "wave": 32, "vgprs": 8, "user_sgprs": ["kernarg_segment_ptr"],
+         R"(], "kernels": [{"name": "k", "wave": 32, "vgprs": 8, "lds": 128, "user_sgprs": ["kernarg_segment_ptr"],
              "workgroup_ids": "x", "args": [)" +
          arguments + "]}]}";
 }
@@ -46,6 +46,12 @@ inline const std::string loads_past_arguments = R"("0xf4080100", "0xfa000008", "
 inline const std::string stores_if_guessed =
     R"("0xf4040100", "0xfa000000", "0xbf8cc07f", "0xf4040182", "0xfa000008", "0xbf8cc07f", "0xbe870707", "0x7e040207",
     "0x7da40406", "0x7e000280", "0x7e020281", "0xdc708000", "0x00040100", "0xbf810000")";
+
+/// Stores what LDS and v5 hold at the start: s_load_dwordx2 s[4:5], s[0:1], 0; v_lshlrev_b32 v0, 2, v0;
+/// ds_read_b32 v6, v0; s_waitcnt; global_store_dword v0, v6, s[4:5]; the same of v5 at offset 128; s_endpgm
+inline const std::string stores_uninitialised =
+    R"("0xf4040100", "0xfa000000", "0x34000082", "0xd8d80000", "0x06000000", "0xbf8cc07f", "0xdc708000", "0x00040600",
+    "0xdc708080", "0x00040500", "0xbf810000")";
 
 inline container::ShaderBinary raw_kernel(const std::string& words,
                                           const std::string& arguments = one_buffer) {
