@@ -84,10 +84,38 @@ bool FlatMemory::store(uint64_t address, unsigned count, uint64_t value) {
   return true;
 }
 
+bool lanes_may_part(const Function& f) {
+  std::vector<bool> read(f.value_count());
+  for (const BasicBlock& b : f.blocks)
+    for (const Value v : b.instructions)
+      for (const Value o : f.operands(v)) read[o.index] = true;
+  const auto commutes = [](AtomicOp op) {
+    switch (op) {
+    case AtomicOp::add:
+    case AtomicOp::sub:
+    case AtomicOp::smin:
+    case AtomicOp::umin:
+    case AtomicOp::smax:
+    case AtomicOp::umax:
+    case AtomicOp::and_:
+    case AtomicOp::or_:
+    case AtomicOp::xor_: return true;
+    default: return false;
+    }
+  };
+  return std::ranges::all_of(f.blocks, [&](const BasicBlock& b) {
+    return std::ranges::all_of(b.instructions, [&](Value v) {
+      const bool atomic = info(f[v].op).kind == OpKind::atomic;
+      return !atomic || (!read[v.index] && commutes(MemoryAccess::unpack(f[v].imm).atomic));
+    });
+  });
+}
+
 Expected<InterpreterResult> interpret(const Function& f, const InterpreterDispatch& d,
                                       InterpreterMemory& memory) {
   if (auto ok = check(f, d); !ok) return std::unexpected(std::move(ok.error()));
-  const Program program(f, d.host_invocations ? d.host_invocations : f.wave_size);
+  const Program program(f, d.host_invocations ? d.host_invocations : f.wave_size,
+                        d.order != LaneOrder::together);
   const auto waves = [&](const std::array<uint32_t, 3>& size) {
     return (size[0] * size[1] * size[2] + f.wave_size - 1) / f.wave_size;
   };

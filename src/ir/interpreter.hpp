@@ -29,6 +29,14 @@ class FlatMemory final : public InterpreterMemory {
   std::vector<uint8_t> bytes;
 };
 
+/// The order in which the lanes of a wave execute.
+enum class LaneOrder : uint8_t {
+  together,   ///< each instruction in all lanes before the next, as on the guest
+  ascending,  ///< as far apart as the program allows: up to the next operation that lanes do together, and
+              ///< with none, to the
+  descending, ///< next barrier, one lane after the other. What a program needs of its fences shows.
+};
+
 struct InterpreterDispatch {
   std::array<uint32_t, 3> grid{1, 1, 1};      ///< work-items; workgroups at the border may be partial
   std::array<uint32_t, 3> workgroup{1, 1, 1}; ///< work-items
@@ -36,9 +44,14 @@ struct InterpreterDispatch {
   uint32_t dynamic_lds_bytes = 0; ///< in addition to Function::lds_bytes
   /// Invocations that carry one guest wave after wave lowering; 0: the function is at wave level.
   unsigned host_invocations = 0;
+  LaneOrder order = LaneOrder::together;
   /// Instructions of all waves together, a bound on programs that do not end.
   uint64_t max_instructions = uint64_t{1} << 32;
 };
+
+/// Whether lanes of a wave may execute apart without changing what a program without races leaves: not where
+/// they take turns at a word and tell from what they get, or from rounding, who came first.
+[[nodiscard]] bool lanes_may_part(const Function& f);
 
 struct InterpreterResult {
   uint64_t instructions = 0; ///< executed, of all waves

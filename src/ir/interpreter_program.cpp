@@ -209,8 +209,33 @@ class Maker {
 
 } // namespace
 
-Program::Program(const Function& f, unsigned lanes_) : lanes(lanes_), divergent(f.divergent) {
+bool is_single(const Code& c) {
+  if (c.evaluate) return true;
+  switch (c.op) {
+  case Op::extract:
+  case Op::input:
+  case Op::lane_id:
+  case Op::host_lane:
+  case Op::host_wave:
+  case Op::lane_bit:
+  case Op::mbcnt:
+  case Op::load:
+  case Op::store:
+  case Op::buffer_load:
+  case Op::buffer_store:
+  case Op::memory_fence:
+  case Op::group_fence: return true;
+  default: return false; // atomics too: lanes take their turns in their order
+  }
+}
+
+Program::Program(const Function& f, unsigned lanes_, bool apart_)
+    : lanes(lanes_), apart(apart_), divergent(f.divergent || apart_) {
   Maker(f, *this).run();
+  alone =
+      apart && std::ranges::all_of(code, [](const Code& c) {
+        return is_single(c) || info(c.op).kind == OpKind::end || c.op == Op::barrier || c.op == Op::atomic;
+      });
 }
 
 } // namespace lanewise::ir::interpreter

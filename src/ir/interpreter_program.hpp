@@ -40,10 +40,13 @@ struct Edge {
 };
 
 struct Program {
-  /// `f` must be verified. Values that live in one block share slots.
-  Program(const Function& f, unsigned lanes);
+  /// `f` must be verified. Values that live in one block share slots. `apart`: lanes may execute one after
+  /// the other.
+  Program(const Function& f, unsigned lanes, bool apart);
 
   unsigned lanes;
+  bool apart;
+  bool alone = false; ///< apart, and no lane has to do with another between barriers
   /// Lanes take branches of their own: every value is per lane, and blocks lie in the order in which lanes
   /// wait for each other, loops before what follows them.
   bool divergent;
@@ -54,5 +57,8 @@ struct Program {
   std::vector<Edge> edges;                              ///< of terminators: Code::slot is the first edge
   std::vector<Move> moves;
 };
+
+/// Operations that a lane executes by itself.
+[[nodiscard]] bool is_single(const Code& c);
 
 } // namespace lanewise::ir::interpreter

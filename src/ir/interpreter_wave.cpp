@@ -10,6 +10,9 @@ Wave::Wave(const Program& p, Workgroup& group, uint32_t index)
     : p_(p), group_(group), index_(index), active_(low_bits(p.lanes)), at_(p.lanes), values_(p.slots),
       scratch_(size_t{group.function.scratch_bytes} * p.lanes) {
   for (const auto& [slot, bits] : p.constants) values_[slot] = bits;
+  if (!p.alone) return;
+  waiting_ = active_;
+  resume_first();
 }
 
 std::string Wave::where(const Code& c) const {
@@ -19,23 +22,57 @@ std::string Wave::where(const Code& c) const {
 
 Expected<Wave::State> Wave::run(uint64_t& budget) {
   state = State::running;
+  if (active_ == 0) resume_first(); // lanes that ran alone, behind the barrier
   while (state == State::running && budget != 0) {
-    --budget;
-    ++executed_;
-    const Code& c = p_.code[next_++];
-    if (c.evaluate) {
-      pure(c);
-    } else if (auto ok = step(c); !ok) {
-      return std::unexpected(std::move(ok.error()));
+    if (p_.apart && !p_.alone && is_single(p_.code[next_])) {
+      if (auto ok = run_singly(budget); !ok) return std::unexpected(std::move(ok.error()));
+      continue;
     }
+    --budget;
+    if (auto ok = execute(p_.code[next_++]); !ok) return std::unexpected(std::move(ok.error()));
   }
   return state;
+}
+
+Expected<void> Wave::execute(const Code& c) {
+  ++executed_;
+  if (!c.evaluate) return step(c);
+  pure(c);
+  return {};
+}
+
+/// In the wanted order.
+template <class F>
+void Wave::for_each_lane(uint64_t lanes, F visit) const {
+  const bool down = group_.dispatch.order == LaneOrder::descending;
+  for (; lanes != 0;) {
+    const auto lane = static_cast<unsigned>(down ? 63 - std::countl_zero(lanes) : std::countr_zero(lanes));
+    lanes &= ~(uint64_t{1} << lane);
+    visit(lane);
+  }
+}
+
+/// A stretch of operations that each lane does by itself: the first lane all of them, then the next.
+Expected<void> Wave::run_singly(uint64_t& budget) {
+  uint32_t end = next_;
+  while (is_single(p_.code[end]) && end - next_ < budget) ++end;
+  const uint64_t active = active_;
+  Expected<void> result;
+  for_each_lane(active, [&](unsigned lane) {
+    active_ = uint64_t{1} << lane;
+    for (uint32_t i = next_; i < end && result; ++i) result = execute(p_.code[i]);
+  });
+  active_ = active;
+  budget -= end - next_;
+  next_ = end;
+  return result;
 }
 
 void Wave::pure(const Code& c) {
   LaneOperation x{.type = c.type, .operand_type = c.operand_type, .imm = c.imm};
   const Place* operands = p_.operands.data() + c.first_operand;
   for (unsigned lane = 0; lane < count(c); ++lane) {
+    if (p_.apart && !is_active(lane)) continue;
     for (unsigned i = 0; i < c.operand_count; ++i) x.v[i] = read(operands[i], lane);
     write(c, lane, c.evaluate(x));
   }
@@ -81,11 +118,20 @@ Expected<void> Wave::branch(const Code& c) {
 /// Lanes that are furthest behind go on together; those ahead wait for them.
 void Wave::resume_first() {
   if (waiting_ == 0) {
-    state = State::ended;
+    state = blocked_ != 0 ? State::at_barrier : State::ended;
+    waiting_ = blocked_;
+    active_ = blocked_ = 0;
     return;
   }
   next_ = ~0u;
   active_ = 0;
+  if (p_.alone) {
+    for_each_lane(waiting_, [&](unsigned lane) {
+      if (active_ == 0) active_ = uint64_t{1} << lane, next_ = at_[lane];
+    });
+    waiting_ &= ~active_;
+    return;
+  }
   for (unsigned lane = 0; lane < p_.lanes; ++lane) {
     if ((waiting_ >> lane & 1) == 0 || at_[lane] > next_) continue;
     if (at_[lane] < next_) active_ = 0;
@@ -96,6 +142,13 @@ void Wave::resume_first() {
 }
 
 Expected<void> Wave::barrier(const Code& c) {
+  if (p_.alone) {
+    for (unsigned lane = 0; lane < p_.lanes; ++lane)
+      if (is_active(lane)) at_[lane] = next_;
+    blocked_ |= active_;
+    resume_first();
+    return {};
+  }
   if (waiting_ != 0)
     return fail(ErrorKind::input, "a barrier that not all lanes of the wave reach", where(c));
   state = State::at_barrier;

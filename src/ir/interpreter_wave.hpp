@@ -30,7 +30,11 @@ class Wave {
 
  private:
   // interpreter_wave.cpp
+  [[nodiscard]] Expected<void> execute(const Code& c);
   [[nodiscard]] Expected<void> step(const Code& c);
+  [[nodiscard]] Expected<void> run_singly(uint64_t& budget);
+  template <class F>
+  void for_each_lane(uint64_t lanes, F visit) const;
   void pure(const Code& c);
   void take_edge(uint32_t edge, uint64_t lanes);
   [[nodiscard]] Expected<void> branch(const Code& c);
@@ -82,6 +86,7 @@ class Wave {
   uint32_t next_ = 0;
   uint64_t active_;          ///< lanes that are executing: all, unless the function is divergent
   uint64_t waiting_ = 0;     ///< lanes that go on at `at_`
+  uint64_t blocked_ = 0;     ///< of lanes that run alone, those at the barrier
   std::vector<uint32_t> at_; ///< by lane
   uint64_t executed_ = 0;
   std::vector<uint64_t> values_, scratch_moves_;

@@ -99,6 +99,27 @@ TEST(Interpreter, BarrierBetweenWaves) {
   EXPECT_EQ(r.words[63], 0u);
 }
 
+/// Each lane stores a word of LDS and loads its neighbour's, with or without a fence between.
+TEST(Interpreter, LanesApartShowWhereAFenceIsMissing) {
+  const auto last = [](std::string_view between, LaneOrder order, std::string_view neighbour) {
+    const auto r = run(std::string(kAt) + "  store.lds.4 %o, %m, %lane\n" + std::string(between) +
+                           "  %n = i32 xor %o, i32 " + std::string(neighbour) +
+                           "\n  %v = i32 load.lds.4 %n, %m\n  store.global.4 %at, %m, %v\n  ret\n",
+                       32, {.grid = {32, 1, 1}, .workgroup = {32, 1, 1}, .order = order});
+    EXPECT_EQ(r.error, "");
+    return std::vector<uint32_t>(r.words.begin() + 4, r.words.begin() + 8);
+  };
+  using enum LaneOrder;
+  const std::vector<uint32_t> right{5, 4, 7, 6}, ascending_wrong{0, 4, 0, 6}, descending_wrong{5, 0, 7, 0};
+  EXPECT_EQ(last("", together, "4"), right);
+  EXPECT_EQ(last("", ascending, "4"), ascending_wrong);
+  EXPECT_EQ(last("", descending, "4"), descending_wrong);
+  for (const LaneOrder order : {together, ascending, descending}) {
+    EXPECT_EQ(last("  wave_fence\n", order, "4"), right);
+    EXPECT_EQ(last("  barrier\n", order, "4"), right); // lanes that run alone wait at it
+  }
+}
+
 TEST(Interpreter, AtomicsReturnTheOldValueLaneByLane) {
   const auto r = run(std::string(kAt) + R"(
   %r = i32 atomic.add.lds.4 i32 0, %m, i32 2
