@@ -102,25 +102,47 @@ class DivergeProver : Obligations {
     if (!require(closed, r.mask, "the region has other ways in or out")) return;
     for (uint32_t b = 0; b < f_.blocks.size(); ++b)
       if (region[b]) prove_effects(Block{b}, r.mask);
+    const z3::expr outside = !now_.mask(r.mask) && prove_kept(r);
     const auto& predecessors = f_[join].predecessors;
     const auto around = static_cast<unsigned>(std::ranges::find(predecessors, r.from) - predecessors.begin());
     for (const Value phi : f_[join].instructions) {
       if (f_[phi].op != Op::phi) break;
       for (unsigned e = 0; e < predecessors.size(); ++e)
-        if (region[predecessors[e].index]) prove_live_out(r.mask, phi, join, e, f_.operand(phi, around));
+        if (region[predecessors[e].index]) prove_live_out(outside, phi, join, e, f_.operand(phi, around));
     }
   }
 
-  void prove_live_out(Value mask, Value phi, Block join, unsigned e, Value around) {
+  /// Induction over everything that a lane outside the region runs: the phis keep their values in whatever
+  /// order loops come. Gives that they do.
+  z3::expr prove_kept(const DivergeClaims::Region& r) {
+    z3::expr all = truth(true);
+    for (const auto& k : r.kept) {
+      const Block header{masks_.block_of(k.phi)};
+      const uint32_t home = masks_.block_of(k.value);
+      const bool in_front = f_.is_constant(k.value) || (home != cfg::none && home != header.index &&
+                                                        dominators_.dominates(Block{home}, header));
+      if (require(f_[k.phi].op == Op::phi && f_[k.phi].type == f_[k.value].type &&
+                      f_[k.phi].components == 1 && in_front && header != r.from &&
+                      dominators_.dominates(r.from, header),
+                  k.phi, "a phi cannot keep this value"))
+        all = all && same(now_, k.phi, now_, k.value);
+    }
+    for (const auto& k : r.kept)
+      for (const Value o : f_.operands(k.phi))
+        prove(!now_.mask(r.mask) && all, same(now_, o, now_, k.value), k.phi,
+              "a loop changes a value in a lane outside the region");
+    return all;
+  }
+
+  void prove_live_out(const z3::expr& outside, Value phi, Block join, unsigned e, Value around) {
     const Value inside = f_.operand(phi, e);
     if (inside == around) {
       require(true, phi, "");
       return;
     }
     const bool comparable = f_[phi].components == 1;
-    prove(!now_.mask(mask) && demanded(phi, join, e),
-          comparable ? same(now_, inside, now_, around) : truth(false), phi,
-          "a lane outside the region reads what the region made");
+    prove(outside && demanded(phi, join, e), comparable ? same(now_, inside, now_, around) : truth(false),
+          phi, "a lane outside the region reads what the region made");
   }
 
   /// The lanes in which somebody looks at the phi, entered by edge e.

@@ -7,6 +7,7 @@
 //   effects      stores and atomics inside are active only in m; ballots and votes inside ask only for lanes
 //   of m;
 //                nothing else inside reads another lane or orders memory, and nothing leaves but to the join
+//   kept         outside m, what each way into a loop gives the phi equals the value, if all phis kept so far
 //   live out     what each phi of the join gets from inside equals, in a lane outside m that is demanded
 //   there,
 //                what it gets around the region
@@ -32,9 +33,15 @@ namespace lanewise::analysis {
 
 /// What diverge says. Blocks `from` end in a branch on "any lane in `mask`".
 struct DivergeClaims {
+  /// In a lane outside the region's mask the phi of a loop inside is always what `value`, from in front of
+  /// the loop, is.
+  struct Kept {
+    ir::Value phi, value;
+  };
   struct Region {
     ir::Block from;
     ir::Value mask;
+    std::vector<Kept> kept;
   };
   struct Still {
     ir::Value phi, value; ///< of the loop's header; of the loop

@@ -174,8 +174,9 @@ class Diverge {
         region.push_back(to);
       }
     }
+    kept_.clear();
     if (!breaks(BrokenDivergeRule::live_out_unchecked) && !phis_agree(b, seen, m)) return false;
-    claims_.regions.push_back({b.from, b.mask});
+    claims_.regions.push_back({b.from, b.mask, std::move(kept_)});
     return true;
   }
 
@@ -188,7 +189,12 @@ class Diverge {
         if (predecessors[e] == b.from) around = f_.operand(phi, e);
       for (unsigned e = 0; e < predecessors.size(); ++e) {
         if (!region.contains(predecessors[e].index)) continue;
-        if (equal_outside(f_.operand(phi, e), around, m)) continue;
+        const size_t kept = kept_.size();
+        loops_behind_ = b.from;
+        const bool equal = equal_outside(f_.operand(phi, e), around, m);
+        loops_behind_.reset();
+        if (equal) continue;
+        kept_.resize(kept);
         // Or equal in those lanes outside that somebody looks at.
         const Formula asked = masks_.across_edge(demand().demand(phi), b.outside, e);
         const auto told = masks_.bounded().and_(asked, FormulaPool::not_(m));
@@ -390,12 +396,25 @@ class Diverge {
     }
     // A load reads 0 where it is off.
     if (f_[x].op == Op::load && f_.is_constant(y, 0)) return implies(formula(f_.operand(x, 1)), mask);
-    if (f_[x].op == Op::phi && !masks_.is_loop_header(Block{home_[x.index]})) {
+    if (f_[x].op == Op::phi && masks_.is_loop_header(Block{home_[x.index]}) && !keeps(x, y)) return false;
+    if (f_[x].op == Op::phi) {
       for (const Value o : f_.operands(x))
         if (!equal(o, y, mask)) return false;
       return true;
     }
     return same_operation(x, y, mask);
+  }
+
+  /// The phi of a loop may be equal to y in every turn: neither y nor the mask that is asked about changes in
+  /// the loop.
+  bool keeps(Value phi, Value y) {
+    const Block header{home_[phi.index]};
+    if (!loops_behind_ || header == *loops_behind_ || !dominators_.dominates(*loops_behind_, header))
+      return false;
+    const Block home{home_[y.index]};
+    if (!f_.is_constant(y) && (home == header || !dominators_.dominates(home, header))) return false;
+    kept_.push_back({phi, y});
+    return true;
   }
 
   bool masks_equal(Value x, Value y, Formula mask) {
@@ -487,6 +506,9 @@ class Diverge {
   std::optional<analysis::Users> users_;
   std::vector<std::pair<Block, Value>> branches_;
   analysis::DivergeClaims claims_;
+  std::vector<analysis::DivergeClaims::Kept> kept_; ///< what the region leans on that is asked about
+  std::optional<Block>
+      loops_behind_; ///< the mask that is asked about stands still in loops behind this block
   std::unordered_set<uint64_t> asked_;
   unsigned steps_ = 0;
   DivergeResult result_;

@@ -295,6 +295,64 @@ b2: from b1
   ret
 })",
      0, 0},
+    {"a loop inside changes nothing in lanes outside", R"(
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b3
+b1: from b0
+  %s = i32 select %m, %x, i32 -1
+  br b2
+b2: from b1, b2
+  %v = i32 phi %s, %w
+  %t = uniform i32 phi i32 0, %u
+  %k = i32 add %v, i32 3
+  %w = i32 select %m, %k, %v
+  %u = uniform i32 add %t, i32 1
+  %go = uniform u1 ult %u, i32 5
+  cond_br %go, b2, b3
+b3: from b0, b2
+  %r = i32 phi i32 -1, %w
+  store.lds.4 %a, %e, %r
+  ret
+})",
+     1, 0},
+    {"a loop inside changes what lanes outside had", R"(
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b3
+b1: from b0
+  %s = i32 select %m, %x, i32 -1
+  br b2
+b2: from b1, b2
+  %v = i32 phi %s, %w
+  %t = uniform i32 phi i32 0, %u
+  %k = i32 add %v, i32 3
+  %w = i32 select %e, %k, %v
+  %u = uniform i32 add %t, i32 1
+  %go = uniform u1 ult %u, i32 5
+  cond_br %go, b2, b3
+b3: from b0, b2
+  %r = i32 phi i32 -1, %w
+  store.lds.4 %a, %e, %r
+  ret
+})",
+     0, 0},
+    {"a value that changes with the turns is kept in lanes outside", R"(
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b3
+b1: from b0
+  br b2
+b2: from b1, b2
+  %v = i32 phi %x, %w
+  %t = uniform i32 phi i32 0, %u
+  %w = i32 select %m, %y, %t
+  %u = uniform i32 add %t, i32 1
+  %go = uniform u1 ult %u, i32 5
+  cond_br %go, b2, b3
+b3: from b0, b2
+  %r = i32 phi %x, %w
+  store.lds.4 %a, %e, %r
+  ret
+})",
+     0, 0},
 };
 
 Expected<ir::Function> parsed(const std::string& text) {
@@ -314,6 +372,9 @@ TEST_P(DivergeCases, DivergeOrNot) {
   EXPECT_EQ(result.loops, GetParam().loops);
   const auto after = ir::verify(*f);
   EXPECT_TRUE(after) << after.error().to_string();
+  auto again = parsed(std::string(kBegin) + (GetParam().body + 1));
+  const auto proved = diverge(*again, {.reconverges = true, .prove = true}).proof;
+  for (const auto& failure : proved.failures) ADD_FAILURE() << failure.what;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, DivergeCases, testing::ValuesIn(kCases), [](const auto& test) {
