@@ -43,9 +43,11 @@ struct KernelInfo {
 
 /// How a wave of the guest sits on invocations of the host (docs/lane-contract.md).
 enum class WaveSeating : uint8_t {
-  automatic, ///< native if the subgroup is as wide as the wave, else folded
-  native,    ///< one lane an invocation; an error if the widths differ
-  folded,    ///< each invocation carries several lanes
+  automatic,   ///< the first of the others that is possible: native, independent, folded
+  native,      ///< one lane an invocation, a wave a subgroup; an error if the widths differ
+  folded,      ///< each invocation carries several lanes
+  independent, ///< one lane an invocation on subgroups of any width; an error if lanes have to do with each
+               ///< other
 };
 
 struct SpirvOptions {
@@ -73,7 +75,8 @@ class Program {
   [[nodiscard]] static Expected<Program> load_file(const std::string& path, std::string_view target = {});
 
   /// Machine code with a description in JSON: "lanewise-raw-1" without "words" (docs/containers.md).
-  [[nodiscard]] static Expected<Program> load_raw(std::string_view description, std::span<const uint8_t> code);
+  [[nodiscard]] static Expected<Program> load_raw(std::string_view description,
+                                                  std::span<const uint8_t> code);
 
   [[nodiscard]] std::vector<KernelInfo> kernels() const;
   /// The kernel's instructions, one a line, as llvm-mc assembles them back to the same bytes.

@@ -41,6 +41,7 @@ Record record_of(const container::Kernel& kernel, const Expected<runtime::Compil
   const auto& c = *compiled;
   r["wave_size"] = c.seating.wave_size;
   r["host_lanes"] = c.seating.host_lanes;
+  r["independent"] = c.seating.independent;
   r["workgroup"] = c.seating.workgroup;
   r["local_size"] = c.module.host_workgroup;
   r["guest_bytes"] = c.guest_bytes;

@@ -27,7 +27,7 @@ struct IrOptions {
   InputOptions input;
   std::vector<std::string> kernels, without;
   std::string after{kAll};
-  bool times = false;
+  bool times = false, full = false, separate = false;
 };
 
 /// Comment lines, one a pass.
@@ -43,8 +43,12 @@ std::string times_of(const passes::PipelineReport& report) {
 
 /// What one of the invocations does that carry a lane each, up to a stage of kInvocation.
 Expected<ir::Function> on_invocations(const container::ShaderBinary& binary, const container::Kernel& kernel,
-                                      std::vector<std::string> without, std::string_view last) {
+                                      const IrOptions& asked) {
   runtime::CompileOptions options;
+  const std::string_view last = asked.after;
+  std::vector<std::string> without = asked.without;
+  if (asked.full) options.partial_workgroups = {};
+  options.separate_buffers = asked.separate;
   options.host.subgroup_size = kernel.descriptor.wave32 ? 32 : 64;
   options.host.subgroup_operations = options.host.device.reconverges = true;
   options.calls = runtime::Calls::inlined;
@@ -86,8 +90,8 @@ Expected<std::string> text_of(const IrOptions& options) {
   if (!kernels) return std::unexpected(kernels.error());
   std::string text;
   for (const container::Kernel* kernel : *kernels) {
-    const auto function = invocations ? on_invocations(*binary, *kernel, options.without, options.after)
-                                      : of_waves(*binary, *kernel, options, text);
+    const auto function =
+        invocations ? on_invocations(*binary, *kernel, options) : of_waves(*binary, *kernel, options, text);
     if (!function) return std::unexpected(function.error());
     text += ir::print(*function);
   }
@@ -121,6 +125,8 @@ void add_ir(Command& root, int& status) {
       .one_of(names)
       .show_default();
   add_without(command, options->without);
+  command.flag("--full", options->full, "on invocations: every grid is a multiple of the block");
+  command.flag("--separate", options->separate, "on invocations: buffers given as arguments do not overlap");
   command.flag("--times", options->times, "print how long each pass took, as comments");
   command.run(status, [options] { return run(*options); });
 }

@@ -17,7 +17,8 @@ void add_launch_options(Command& command, LaunchOptions& options) {
 
 void add_device_options(Command& command, LaunchOptions& options) {
   command.text("--device", options.device, "Vulkan device: its number or a part of its name");
-  command.text("--wave", options.wave, "seating of waves on Vulkan: auto, native or folded").show_default();
+  command.text("--wave", options.wave, "seating of waves on Vulkan: auto, native, independent or folded")
+      .show_default();
   command
       .number("--subgroup", options.subgroup,
               "invocations of a subgroup to count on; 1: one carries a whole wave; default: the device's")
@@ -30,7 +31,8 @@ Expected<WaveSeating> parse_seating(const std::string& text) {
   if (text == "auto") return WaveSeating::automatic;
   if (text == "native") return WaveSeating::native;
   if (text == "folded") return WaveSeating::folded;
-  return fail(ErrorKind::call, fmt::format("--wave '{}' is not auto, native or folded", text));
+  if (text == "independent") return WaveSeating::independent;
+  return fail(ErrorKind::call, fmt::format("--wave '{}' is not auto, native, independent or folded", text));
 }
 
 Expected<LoadedLaunch> load_launch(const LaunchOptions& options, std::optional<uint32_t> default_grid) {

@@ -143,6 +143,7 @@ nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
     j["lds_bytes"] = outcome.compiled->module.lds_bytes;
     j["spirv_words"] = outcome.compiled->module.words.size();
     j["host_lanes"] = outcome.compiled->seating.host_lanes;
+    j["independent"] = outcome.compiled->seating.independent;
     j["wave_size"] = outcome.compiled->seating.wave_size;
   }
   return j;

@@ -10,7 +10,8 @@ namespace lanewise::cli {
 
 void add_target_options(Command& command, TargetOptions& options) {
   command.text("--to", options.to, "target").show_default();
-  command.text("--wave", options.wave, "seating of waves: auto, native or folded").show_default();
+  command.text("--wave", options.wave, "seating of waves: auto, native, independent or folded")
+      .show_default();
   command
       .number("--subgroup", options.subgroup, "invocations of a subgroup on the device; 1 suits every device")
       .range(1, 128)
@@ -21,6 +22,7 @@ void add_target_options(Command& command, TargetOptions& options) {
                "work-items of a workgroup, X[,Y[,Z]]; default: what the kernel requires, else 64");
   command.number("--dynamic-lds", options.dynamic_lds, "bytes of LDS behind the static ones").range(0, 65536);
   command.flag("--full", options.full, "promise that every grid is a multiple of the block");
+  command.flag("--separate", options.separate, "promise that buffers given as arguments do not overlap");
   add_pass_options(command, options.passes);
   command.flag(
       "--reconverges", options.reconverges,
@@ -49,6 +51,7 @@ Expected<runtime::CompileOptions> compile_options(const TargetOptions& o) {
   }
   options.dynamic_lds_bytes = o.dynamic_lds;
   if (o.full) options.partial_workgroups = {};
+  options.separate_buffers = o.separate;
   options.without = o.passes.without;
   options.calls = o.passes.calls.value();
   options.host.device.unaligned_global |= o.unaligned;

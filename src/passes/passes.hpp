@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ir/ir.hpp"
+#include "passes/wave_fences.hpp"
 #include "support/error.hpp"
 
 namespace lanewise::passes {
@@ -28,12 +29,12 @@ bool resolve_flat(ir::Function& f);
 /// have been found out.
 bool scratch_values(ir::Function& f);
 
-/// SGPRs spilled to lanes of a VGPR come back as values, through phis too. Runs behind scratch_values, because
-/// such VGPRs are spilled themselves.
+/// SGPRs spilled to lanes of a VGPR come back as values, through phis too. Runs behind scratch_values,
+/// because such VGPRs are spilled themselves.
 bool lane_spills(ir::Function& f);
 
-/// Removes the waits that keep no two accesses of different lanes apart.
-bool wave_fences(ir::Function& f);
+/// Ways whose next branch is decided already go on to where it leads. Runs on invocations, behind `diverge`.
+bool jump_threading(ir::Function& f);
 
 /// Removes what nothing visible depends on.
 bool dead_code(ir::Function& f);

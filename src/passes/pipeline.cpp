@@ -67,7 +67,7 @@ Expected<void> check_names(const PipelineOptions& options) {
   if (!options.last.empty() && !known(options.last))
     return fail(ErrorKind::call, "there is no pass '" + std::string(options.last) + "'");
   for (const std::string& name : options.without) {
-    if (name == kDiverge) continue;
+    if (name == kDiverge || name == kJumpThreading) continue;
     const auto pass = std::ranges::find(kPasses, std::string_view(name), &Pass::name);
     if (pass == kPasses.end()) return fail(ErrorKind::call, "there is no pass '" + name + "'");
     if (pass->need == required)
@@ -89,6 +89,7 @@ std::vector<std::string_view> optional_pass_names() {
   for (const Pass& p : kPasses)
     if (p.need == optional && std::ranges::find(names, p.name) == names.end()) names.push_back(p.name);
   names.push_back(kDiverge);
+  names.push_back(kJumpThreading);
   return names;
 }
 

@@ -38,9 +38,9 @@ struct PipelineReport {
 
 /// Names in the order in which they run.
 [[nodiscard]] std::vector<std::string_view> pass_names();
-/// `diverge` (passes/diverge.hpp) is no row of the pipeline: it runs behind wave lowering. `without` may hold
-/// it.
-inline constexpr std::string_view kDiverge = "diverge";
+/// `diverge` (passes/diverge.hpp) and `jump_threading` are no rows of the pipeline: they run behind wave
+/// lowering. `without` may hold it.
+inline constexpr std::string_view kDiverge = "diverge", kJumpThreading = "jump_threading";
 /// Names that `without` may hold, each once.
 [[nodiscard]] std::vector<std::string_view> optional_pass_names();
 /// Lists for `without`: all optional passes, each of them, all but each of them.

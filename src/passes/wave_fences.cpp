@@ -1,17 +1,26 @@
-// Waits that order nothing go. A wave_fence keeps accesses of all lanes of the wave before it apart from
-// those behind it. That matters only where two lanes can meet and one of them writes:
+// A wave_fence keeps accesses of all lanes of the wave before it apart from those behind it. Who could tell
+// their order?
 //
-//   store.scratch ..        each lane has its own
-//   wave_fence              orders nothing: no access to shared memory since the last fence
-//   %1 = load.global ..
-//   wave_fence              orders nothing: a load before, loads behind
-//   %2 = load.global ..
-//   wave_fence              stays: loads before, a store behind
-//   store.global ..
+//   another lane of the wave     one of the two writes, and two lanes may name the same byte:
+//                                  %1 = load.global p + 4 * lane
+//                                  wave_fence                       goes: every lane has its own
+//                                  store.global p + 4 * lane
+//   another wave                 it talks without a barrier: through coherent accesses, or through LDS that
+//   is read and
+//                                written between the same two barriers:
+//                                  store.lds a; barrier; load.lds b  no talk
+//                                  store.lds a; wave_fence; load.lds flag
+//
+// Waves are taken to meet at the same barriers, as SPIR-V has it.
+#include "passes/wave_fences.hpp"
+
+#include "analysis/buffer_roots.hpp"
+#include "analysis/lane_spacing.hpp"
 #include "ir/dominators.hpp"
-#include "passes/passes.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace lanewise::passes {
 
@@ -19,30 +28,94 @@ using namespace ir;
 
 namespace {
 
-/// What was done to memory that several lanes see.
-struct Accesses {
-  bool reads = false, writes = false;
-  Accesses& operator|=(Accesses o) {
+constexpr uint8_t kLds = 1, kGlobal = 2;
+constexpr int64_t kAnywhere = INT64_MAX;
+
+/// Accesses of one kind of place: `base` + [from, to), or anywhere in the memories if there is no base.
+struct Place {
+  Value base{};
+  uint32_t root = analysis::kNoRoot;
+  int64_t from = 0, to = kAnywhere;
+  uint8_t memories = 0;
+  bool reads = false, writes = false, coherent = false;
+
+  /// Two places that are kept as one.
+  [[nodiscard]] bool joins(const Place& o) const {
+    return base == o.base && root == o.root && memories == o.memories && coherent == o.coherent;
+  }
+  void join(const Place& o) {
+    from = std::min(from, o.from);
+    to = std::max(to, o.to);
     reads = reads || o.reads;
     writes = writes || o.writes;
-    return *this;
   }
-  friend bool operator==(Accesses, Accesses) = default;
-  [[nodiscard]] bool conflicts(Accesses later) const {
-    return (writes && (later.reads || later.writes)) || (reads && later.writes);
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// A set of places that stays small: when it is full, it knows only which memories from then on.
+class Places {
+ public:
+  /// Says whether the set grew.
+  bool add(Place p) {
+    if (full_) widen(p);
+    for (Place& have : list_)
+      if (have.joins(p)) {
+        const Place before = have;
+        have.join(p);
+        return !(have == before);
+      }
+    list_.push_back(p);
+    if (list_.size() > kMost) fill();
+    return true;
   }
+  bool add(const Places& o) {
+    bool grew = o.full_ && !full_;
+    if (grew) fill();
+    for (const Place& p : o.list_) grew = add(p) || grew;
+    return grew;
+  }
+  void clear() { *this = {}; }
+  [[nodiscard]] bool empty() const { return list_.empty(); }
+  [[nodiscard]] std::span<const Place> all() const { return list_; }
+
+ private:
+  static constexpr size_t kMost = 16;
+
+  static void widen(Place& p) {
+    p.base = {};
+    p.root = analysis::kNoRoot;
+    p.from = 0, p.to = kAnywhere;
+  }
+  void fill() {
+    full_ = true;
+    for (const Place& p : std::exchange(list_, {})) add(p);
+  }
+
+  std::vector<Place> list_;
+  bool full_ = false;
+};
+
+/// What happens to LDS between two barriers.
+struct Interval {
+  bool reads = false, writes = false;
 };
 
 class WaveFences {
  public:
-  explicit WaveFences(Function& f) : f_(f), dominators_(f), later_(f.blocks.size()), out_(f.blocks.size()) {}
+  WaveFences(Function& f, const FenceFacts& facts)
+      : f_(f), facts_(facts), dominators_(f), spacing_(analysis::lane_spacing(f, facts.most)),
+        roots_(analysis::buffer_roots(f, facts.separate_pointers)), home_(f.value_count(), kNoBlock),
+        reached_(f.blocks.size()), later_(f.blocks.size()), out_(f.blocks.size()), upper_(f.blocks.size()),
+        touched_(f.blocks.size()) {}
 
   bool run() {
     for (const Block b : dominators_.reverse_postorder())
       for (const Value v : f_[b].instructions) {
-        all_ |= accesses(v);
+        home_[v.index] = b.index;
         is_callee_ = is_callee_ || f_[v].op == Op::call_return;
       }
+    find_intervals();
+    find_pending();
     find_later();
     bool changed = false;
     for (const Block b : dominators_.reverse_postorder()) changed = sweep(b) || changed;
@@ -50,27 +123,185 @@ class WaveFences {
   }
 
  private:
-  [[nodiscard]] Accesses accesses(Value v) const {
+  // -- accesses
+  static Place anything() {
+    return {.memories = kLds | kGlobal, .reads = true, .writes = true, .coherent = true};
+  }
+
+  [[nodiscard]] std::optional<Place> access(Value v) const {
     const Inst& inst = f_[v];
     // A callee may do anything, and so may what comes behind its end.
-    if (inst.op == Op::call || inst.op == Op::call_return) return {.reads = true, .writes = true};
+    if (inst.op == Op::call || inst.op == Op::call_return) return anything();
     const OpKind kind = info(inst.op).kind;
     if (kind != OpKind::load && kind != OpKind::store && kind != OpKind::atomic) return {};
     const MemoryAccess access = MemoryAccess::unpack(inst.imm);
     const bool buffer =
         inst.op == Op::buffer_load || inst.op == Op::buffer_store || inst.op == Op::buffer_atomic;
     if (!buffer && access.space == Space::scratch) return {};
-    // Other waves may be waited for and talked to this way, where the order of loads counts too.
-    if (access.coherent || access.space == Space::lds) return {.reads = true, .writes = true};
-    if (kind == OpKind::load) return {.reads = !access.invariant};
-    return {.reads = kind == OpKind::atomic, .writes = true};
+    if (access.invariant) return {};
+    Place p{.memories = static_cast<uint8_t>(access.space == Space::lds    ? kLds
+                                             : access.space == Space::flat ? kLds | kGlobal
+                                                                           : kGlobal),
+            .reads = kind != OpKind::store,
+            .writes = kind != OpKind::load,
+            .coherent = access.coherent};
+    if (buffer) return p;
+    p.base = f_.operand(v, 0);
+    p.root = roots_[p.base.index];
+    p.from = 0;
+    const unsigned components = kind == OpKind::store ? inst.operand_count - 2u : inst.components;
+    p.to = access.bytes * components;
+    if (f_[p.base].op == Op::add && f_.is_constant(f_.operand(p.base, 1))) {
+      const int64_t offset = signed_constant(f_.operand(p.base, 1));
+      p.base = f_.operand(p.base, 0);
+      p.from += offset, p.to += offset;
+    }
+    return p;
   }
-  /// Orders all lanes itself.
-  [[nodiscard]] static bool orders(Op op) { return op == Op::wave_fence || op == Op::barrier; }
+  [[nodiscard]] int64_t signed_constant(Value c) const {
+    const unsigned unused = 64 - bit_width(f_[c].type);
+    return static_cast<int64_t>(f_[c].imm << unused) >> unused;
+  }
 
-  [[nodiscard]] Accesses behind(Block b) const {
-    Accesses found;
-    for (unsigned s = 0; s < f_[b].successor_count; ++s) found |= later_[f_[b].successors[s].index];
+  // -- who could tell
+  /// Two lanes never meet in both.
+  [[nodiscard]] bool lanes_apart(const Place& x, const Place& y) const {
+    if (x.root != y.root && x.root != analysis::kNoRoot && y.root != analysis::kNoRoot) return true;
+    if (!x.base || !y.base) return false;
+    if (x.base == y.base) {
+      const uint64_t apart = spacing_[x.base.index].apart;
+      if (apart != 0 && static_cast<uint64_t>(std::max(x.to, y.to) - std::min(x.from, y.from)) <= apart)
+        return true;
+    }
+    return ends_before(x, y) || ends_before(y, x);
+  }
+  /// All of x lies below all of y.
+  [[nodiscard]] bool ends_before(const Place& x, const Place& y) const {
+    if (facts_.most.empty() || x.from < 0 || y.from < 0) return false;
+    const unsigned bits = bit_width(f_[x.base].type);
+    const uint64_t limit = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+    const auto to = static_cast<uint64_t>(x.to), from = static_cast<uint64_t>(y.from);
+    const uint64_t most = facts_.most[x.base.index], least = facts_.least[y.base.index];
+    if (most > limit - to || facts_.most[y.base.index] > limit - static_cast<uint64_t>(y.to)) return false;
+    return most + to <= least + from;
+  }
+
+  [[nodiscard]] bool lanes_tell(const Place& x, const Place& y) const {
+    if ((x.memories & y.memories) == 0) return false;
+    if (!(x.writes && (y.reads || y.writes)) && !(x.reads && y.writes)) return false;
+    return !lanes_apart(x, y);
+  }
+  /// The order of loads counts too between waves that talk.
+  static bool waves_tell(const Place& x, const Place& y, bool lds_talks) {
+    const auto talks = [&](const Place& p) { return p.coherent || (lds_talks && (p.memories & kLds) != 0); };
+    if (!talks(x) && !talks(y)) return false;
+    const bool x_writes = x.writes || talks(x), y_writes = y.writes || talks(y);
+    return x_writes || y_writes;
+  }
+  [[nodiscard]] bool order_matters(const Places& before, const Places& behind, bool lds_talks) const {
+    for (const Place& x : before.all())
+      for (const Place& y : behind.all())
+        if (lanes_tell(x, y) || waves_tell(x, y, lds_talks)) return true;
+    return false;
+  }
+
+  // -- intervals between barriers
+  /// The start of the program and each barrier have a number; the last one stands for all that are left.
+  void find_intervals() {
+    const auto order = dominators_.reverse_postorder();
+    std::vector<uint64_t> generated(f_.blocks.size());
+    unsigned next = 1;
+    for (const Block b : order)
+      for (const Value v : f_[b].instructions)
+        if (f_[v].op == Op::barrier) {
+          barrier_bit_.emplace_back(v.index, uint64_t{1} << next);
+          generated[b.index] = uint64_t{1} << next;
+          next = std::min(next + 1, 63u);
+        }
+    std::ranges::sort(barrier_bit_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Block b : order) {
+        uint64_t in = b == Block{0} ? 1 : 0;
+        for (const Block p : f_[b].predecessors)
+          if (dominators_.reachable(p))
+            in |= generated[p.index] != 0 ? generated[p.index] : reached_[p.index];
+        changed = changed || in != reached_[b.index];
+        reached_[b.index] = in;
+      }
+    }
+    for (const Block b : order) {
+      uint64_t at = reached_[b.index];
+      for (const Value v : f_[b].instructions) {
+        if (f_[v].op == Op::barrier) at = bit_of(v);
+        const auto a = access(v);
+        if (!a || (a->memories & kLds) == 0) continue;
+        for (unsigned i = 0; i < 64; ++i)
+          if ((at >> i & 1) != 0) intervals_[i].reads |= a->reads, intervals_[i].writes |= a->writes;
+      }
+    }
+  }
+  [[nodiscard]] uint64_t bit_of(Value barrier) const {
+    return std::ranges::lower_bound(barrier_bit_, barrier.index, {}, &std::pair<uint32_t, uint64_t>::first)
+        ->second;
+  }
+  [[nodiscard]] bool lds_talks(uint64_t intervals) const {
+    if (is_callee_) return true;
+    for (unsigned i = 0; i < 64; ++i)
+      if ((intervals >> i & 1) != 0 && intervals_[i].reads && intervals_[i].writes) return true;
+    return false;
+  }
+
+  // -- what is pending, and what comes next
+  /// Orders all lanes itself.
+  static bool orders(Op op) { return op == Op::wave_fence || op == Op::barrier; }
+
+  /// What comes around a loop names other places with the values that the loop makes anew.
+  [[nodiscard]] Places carried(const Places& from, Block header) const {
+    Places to;
+    for (Place p : from.all()) {
+      const bool old =
+          p.base && (f_.is_constant(p.base) || (home_[p.base.index] != header.index &&
+                                                dominators_.dominates(Block{home_[p.base.index]}, header)));
+      if (!old) p.base = {}, p.from = 0, p.to = kAnywhere;
+      to.add(p);
+    }
+    return to;
+  }
+  [[nodiscard]] bool is_back_edge(Block from, Block to) const {
+    return dominators_.position(from) >= dominators_.position(to);
+  }
+
+  /// Everything that may be pending at a block's end, as if all wave fences went.
+  void find_pending() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Block b : dominators_.reverse_postorder()) {
+        Places at = starting();
+        if (b != Block{0}) at.clear();
+        for (const Block p : f_[b].predecessors)
+          if (dominators_.reachable(p))
+            at.add(is_back_edge(p, b) ? carried(upper_[p.index], b) : upper_[p.index]);
+        for (const Value v : f_[b].instructions) {
+          if (f_[v].op == Op::barrier) at.clear();
+          if (const auto a = access(v)) at.add(*a);
+        }
+        changed = upper_[b.index].add(at) || changed;
+      }
+    }
+  }
+  [[nodiscard]] Places starting() const {
+    Places at;
+    if (is_callee_) at.add(anything());
+    return at;
+  }
+
+  [[nodiscard]] Places behind(Block b) const {
+    Places found;
+    for (unsigned s = 0; s < f_[b].successor_count; ++s) {
+      const Block to = f_[b].successors[s];
+      found.add(is_back_edge(b, to) ? carried(later_[to.index], to) : later_[to.index]);
+    }
     return found;
   }
 
@@ -85,72 +316,100 @@ class WaveFences {
           closed[b.index] = true;
           break;
         }
-        later_[b.index] |= accesses(v);
+        if (const auto a = access(v)) later_[b.index].add(*a);
       }
     for (bool changed = true; changed;) {
       changed = false;
       for (size_t k = order.size(); k-- > 0;) {
         const Block b = order[k];
-        if (closed[b.index]) continue;
-        const Accesses before = later_[b.index];
-        changed = (later_[b.index] |= behind(b)) != before || changed;
+        if (!closed[b.index]) changed = later_[b.index].add(behind(b)) || changed;
       }
     }
   }
 
-  /// Accesses that no fence closed off before the block starts; around a loop all that the program does.
-  [[nodiscard]] Accesses pending_at(Block b) const {
-    Accesses pending;
-    if (b == Block{0} && is_callee_) pending = {.reads = true, .writes = true};
-    for (const Block p : f_[b].predecessors) {
-      if (!dominators_.reachable(p)) continue;
-      pending |= dominators_.position(p) >= dominators_.position(b) ? all_ : out_[p.index];
-    }
+  [[nodiscard]] Places pending_at(Block b) const {
+    Places pending = b == Block{0} ? starting() : Places{};
+    for (const Block p : f_[b].predecessors)
+      if (dominators_.reachable(p))
+        pending.add(is_back_edge(p, b) ? carried(upper_[p.index], b) : out_[p.index]);
     return pending;
   }
 
   bool sweep(Block b) {
-    Accesses pending = pending_at(b);
+    Places pending = pending_at(b);
+    bool touched = starts_touched(b);
+    uint64_t intervals = reached_[b.index];
     auto& list = f_[b].instructions;
     std::vector<Value> kept;
     kept.reserve(list.size());
-    // What is behind each fence, from the end of the block backwards.
-    std::vector<Accesses> next_of(list.size());
-    Accesses next = behind(b);
-    for (size_t i = list.size(); i-- > 0;) {
-      next_of[i] = next;
-      if (orders(f_[list[i]].op))
-        next = {};
-      else
-        next |= accesses(list[i]);
+    const std::vector<Places> next = next_of_fences(b);
+    size_t fence = 0;
+    for (const Value v : list) {
+      const Op op = f_[v].op;
+      const auto a = access(v);
+      if (op == Op::wave_fence && !order_matters(pending, next[fence++], lds_talks(intervals))) continue;
+      // Right behind a barrier it orders nothing that the barrier does not.
+      if (op == Op::group_fence && !touched && !is_callee_) continue;
+      if (op == Op::barrier) intervals = bit_of(v), touched = false;
+      if (orders(op)) pending.clear();
+      if (a) pending.add(*a), touched = true;
+      kept.push_back(v);
     }
-    for (size_t i = 0; i < list.size(); ++i) {
-      const Op op = f_[list[i]].op;
-      if (op == Op::wave_fence && !pending.conflicts(next_of[i])) continue;
-      if (orders(op)) pending = {};
-      pending |= accesses(list[i]);
-      kept.push_back(list[i]);
-    }
-    out_[b.index] = pending;
+    out_[b.index] = std::move(pending);
+    touched_[b.index] = touched;
     if (kept.size() == list.size()) return false;
     list = std::move(kept);
     return true;
   }
+  /// Something was accessed since the last barrier, or the start.
+  [[nodiscard]] bool starts_touched(Block b) const {
+    return std::ranges::any_of(f_[b].predecessors, [&](Block p) {
+      return dominators_.reachable(p) && (is_back_edge(p, b) ? !upper_[p.index].empty() : touched_[p.index]);
+    });
+  }
+  /// What is behind each wave fence of the block, in order.
+  [[nodiscard]] std::vector<Places> next_of_fences(Block b) const {
+    const auto& list = f_[b].instructions;
+    if (std::ranges::none_of(list, [&](Value v) { return f_[v].op == Op::wave_fence; })) return {};
+    std::vector<Places> found;
+    Places next = behind(b);
+    for (size_t i = list.size(); i-- > 0;) {
+      if (f_[list[i]].op == Op::wave_fence) found.push_back(next);
+      if (orders(f_[list[i]].op))
+        next.clear();
+      else if (const auto a = access(list[i]))
+        next.add(*a);
+    }
+    std::ranges::reverse(found);
+    return found;
+  }
 
   Function& f_;
+  const FenceFacts& facts_;
   Dominators dominators_;
-  Accesses all_;
+  std::vector<analysis::LaneSpacing> spacing_;
+  std::vector<uint32_t> roots_;
+  std::vector<uint32_t> home_; ///< block of each value
   bool is_callee_ = false;
-  std::vector<Accesses> later_, out_; ///< by block: from its start to the next fence; pending at its end
+  std::vector<std::pair<uint32_t, uint64_t>> barrier_bit_;
+  std::vector<uint64_t>
+      reached_; ///< by block: barriers that its start is reached from without another between
+  std::array<Interval, 64> intervals_{};
+  std::vector<Places> later_, out_,
+      upper_;                 ///< by block: from its start to the next fence; pending at its end
+  std::vector<bool> touched_; ///< by block: at its end
 };
 
 } // namespace
 
-bool wave_fences(Function& f) {
+bool wave_fences(Function& f, const FenceFacts& facts) {
   const bool any = std::ranges::any_of(f.blocks, [&](const BasicBlock& b) {
-    return std::ranges::any_of(b.instructions, [&](Value v) { return f[v].op == Op::wave_fence; });
+    return std::ranges::any_of(
+        b.instructions, [&](Value v) { return f[v].op == Op::wave_fence || f[v].op == Op::group_fence; });
   });
-  return any && WaveFences(f).run();
+  return any && WaveFences(f, facts).run();
 }
+
+bool wave_fences(Function& f) { return wave_fences(f, {}); }
 
 } // namespace lanewise::passes

@@ -69,6 +69,7 @@ void add_compiled(ShaderRecord& record, const runtime::CompiledKernel& compiled)
   auto& m = record.metrics;
   m["wave_size"] = compiled.seating.wave_size;
   m["host_lanes"] = compiled.seating.host_lanes;
+  m["independent"] = compiled.seating.independent;
   m["values.translated"] = compiled.translated_values;
   m["values.optimised"] = compiled.optimised_values;
   m["values.lowered"] = compiled.lowered_values;

@@ -99,7 +99,7 @@ bool is_sound(const Capsule& c) {
   const auto& d = c.kernel().descriptor;
   return ordered(c.binary.segments, bytes) && ordered(c.memory, bytes) &&
          std::ranges::is_sorted(c.binary.pointers) && c.kernel().stage <= container::Stage::mesh &&
-         c.seating <= WaveSeating::folded && d.vgpr_count <= 256 && d.user.count <= 16 &&
+         c.seating <= WaveSeating::independent && d.vgpr_count <= 256 && d.user.count <= 16 &&
          d.user.kernarg_preload_length <= 16;
 }
 

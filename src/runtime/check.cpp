@@ -111,6 +111,7 @@ class Checker {
       // The interpreter has them all, and its lanes meet again.
       c.host.subgroup_operations = true;
       c.host.device.shader_clock = c.host.device.reconverges = true;
+      c.separate_buffers = has_separate_buffers(launch_);
     }
     c.seating = options_.seating;
     if (options_.subgroup_size) {
@@ -122,10 +123,13 @@ class Checker {
     return c;
   }
 
-  void interpret(By by, std::string name, const ir::Function& f, unsigned host_lanes) {
+  void interpret(By by, const std::string& name, const ir::Function& f, unsigned host_lanes) {
     ExecuteOptions execute = execute_;
     execute.host_invocations = host_lanes;
-    compare(by, std::move(name), [&](Launch& l) { return run_on_interpreter(l, f, execute); });
+    compare(by, name, [&](Launch& l) { return run_on_interpreter(l, f, execute); });
+    if (host_lanes == 0 || !ir::lanes_may_part(f)) return;
+    execute.lane_order = ir::LaneOrder::ascending;
+    compare(by, name + ", lanes apart", [&](Launch& l) { return run_on_interpreter(l, f, execute); });
   }
 
   template <class F>

@@ -13,6 +13,8 @@
 #include "passes/pipeline.hpp"
 #include "rdna2/decoder.hpp"
 #include "runtime/functions.hpp"
+#include "spirv/bounds.hpp"
+#include "spirv/independence.hpp"
 #include "spirv/wave_lowering.hpp"
 
 namespace lanewise::runtime {
@@ -51,6 +53,8 @@ void for_each_function(ir::Program& p, F visit) {
   for (ir::CalleeFunction& c : p.callees) visit(c.function);
 }
 
+/// The seat that is possible for every program; for independent lanes that of their own, which may turn out
+/// not to be.
 Expected<spirv::Seating> seat(const container::Kernel& kernel, const CompileOptions& options) {
   spirv::Seating s;
   s.wave_size = kernel.descriptor.wave32 ? 32 : 64;
@@ -65,12 +69,16 @@ Expected<spirv::Seating> seat(const container::Kernel& kernel, const CompileOpti
       return fail(ErrorKind::unsupported,
                   fmt::format("a wave of {} lanes has no native seat on subgroups of {}", s.wave_size,
                               host.subgroup_size),
-                  "kernel " + kernel.name, "--wave auto folds the wave");
+                  "kernel " + kernel.name, "--wave auto takes a seat that there is");
     s.host_lanes = s.wave_size;
     break;
   case WaveSeating::folded:
     s.host_lanes = spirv::choose_host_lanes(s.wave_size, std::min(host.subgroup_size, s.wave_size / 2),
                                             host.subgroup_operations);
+    break;
+  case WaveSeating::independent:
+    s.host_lanes = s.wave_size;
+    s.independent = true;
     break;
   }
   if (auto ok = spirv::check(s); !ok) return std::unexpected(ok.error());
@@ -144,32 +152,56 @@ bool leaves_out(const CompileOptions& options, std::string_view pass) {
   return std::ranges::find(options.without, pass) != options.without.end();
 }
 
-/// Wave-level program -> invocation-level program.
-Expected<ir::Program> lower(const ir::Program& program, const CompileOptions& options,
-                            CompiledKernel& result) {
+/// What fences may rely on: where lanes and buffers lie.
+passes::FenceFacts fence_facts(const ir::Function& f, const container::Kernel& kernel,
+                               const CompileOptions& options, const spirv::Seating& seating) {
+  passes::FenceFacts facts;
+  facts.most = spirv::known_bounds(f, seating);
+  facts.least = spirv::known_least(f, facts.most);
+  if (!options.separate_buffers) return facts;
+  for (const container::KernelArgument& a : kernel.arguments)
+    if (a.value_kind == "global_buffer") facts.separate_pointers.push_back(a.offset);
+  std::ranges::sort(facts.separate_pointers);
+  return facts;
+}
+
+void tidy(ir::Function& f) {
+  passes::simplify(f);
+  passes::cfg_cleanup(f);
+  passes::dead_code(f);
+}
+
+/// Wave-level program -> invocation-level program for the seating in `result`.
+Expected<ir::Program> lower_to_seat(const ir::Program& program, const container::Kernel& kernel,
+                                    const CompileOptions& options, CompiledKernel& result) {
   Stopwatch clock;
   auto lowered = spirv::lower_waves(program, {result.seating, options.partial_workgroups});
   if (!lowered) return lowered;
-  for_each_function(*lowered, [](ir::Function& f) {
+  for_each_function(*lowered, [&](ir::Function& f) {
     passes::simplify(f);
     passes::dead_code(f);
+    if (!leaves_out(options, "wave_fences"))
+      passes::wave_fences(f, fence_facts(f, kernel, options, result.seating));
   });
   link::narrow_interfaces(*lowered);
   result.times.lower_us = clock.lap();
   result.lowered_values = count_values(*lowered);
   if (auto ok = show(options, "after wave lowering", *lowered, result.seating.host_lanes); !ok)
     return std::unexpected(ok.error());
-  if (leaves_out(options, passes::kDiverge)) return lowered;
+  const bool diverges = !leaves_out(options, passes::kDiverge),
+             threads = !leaves_out(options, passes::kJumpThreading);
+  if (!diverges && !threads) return lowered;
   clock.lap();
   for_each_function(*lowered, [&](ir::Function& f) {
-    const auto diverged = passes::diverge(f, {.reconverges = options.host.device.reconverges});
-    result.diverged.regions += diverged.regions;
-    result.diverged.loops += diverged.loops;
-    result.diverged.known += diverged.known;
-    if (!diverged.changed()) return;
-    passes::simplify(f);
-    passes::cfg_cleanup(f);
-    passes::dead_code(f);
+    const bool reconverges = options.host.device.reconverges || result.seating.independent; // nobody to meet
+    if (diverges) {
+      const auto diverged = passes::diverge(f, {.reconverges = reconverges});
+      result.diverged.regions += diverged.regions;
+      result.diverged.loops += diverged.loops;
+      result.diverged.known += diverged.known;
+      if (diverged.changed()) tidy(f);
+    }
+    if (threads && passes::jump_threading(f)) tidy(f);
   });
   result.times.lower_us += clock.lap();
   result.lowered_values = count_values(*lowered);
@@ -178,8 +210,42 @@ Expected<ir::Program> lower(const ir::Program& program, const CompileOptions& op
   return lowered;
 }
 
+/// On subgroups narrower than the wave, each lane on an invocation of its own if none has to do with another;
+/// else the seat that `result` has. An error if independent lanes were asked for and are not.
+Expected<ir::Program> lower(const ir::Program& program, const container::Kernel& kernel,
+                            const CompileOptions& options, CompiledKernel& result) {
+  const bool wanted = options.seating == WaveSeating::independent;
+  if (!wanted && (options.seating != WaveSeating::automatic || result.seating.copies() == 1))
+    return lower_to_seat(program, kernel, options, result);
+  auto reason = spirv::lanes_meet(program, spirv::Level::waves);
+  if (!reason) {
+    CompileOptions quiet = options;
+    quiet.observe = nullptr;
+    CompiledKernel tried;
+    tried.seating = result.seating;
+    tried.seating.host_lanes = tried.seating.wave_size;
+    tried.seating.independent = true;
+    auto lowered = lower_to_seat(program, kernel, quiet, tried);
+    if (!lowered) return lowered;
+    reason = spirv::lanes_meet(*lowered, spirv::Level::invocations);
+    if (!reason) {
+      result.seating = tried.seating;
+      if (options.observe) return lower_to_seat(program, kernel, options, result);
+      result.times.lower_us = tried.times.lower_us;
+      result.diverged = tried.diverged;
+      result.lowered_values = tried.lowered_values;
+      return lowered;
+    }
+  }
+  if (wanted)
+    return fail(ErrorKind::unsupported, "lanes of a wave have to do with each other: " + *reason, {},
+                "--wave auto takes a seat that keeps the wave together");
+  return lower_to_seat(program, kernel, options, result);
+}
+
 /// Everything behind translation.
-Expected<void> finish(ir::Program& program, const CompileOptions& options, CompiledKernel& result) {
+Expected<void> finish(ir::Program& program, const container::Kernel& kernel, const CompileOptions& options,
+                      CompiledKernel& result) {
   result.translated_values = count_values(program);
   if (auto ok = show(options, "after translation", program); !ok) return std::unexpected(ok.error());
   if (options.look) options.look(Stage::translated, program);
@@ -188,7 +254,7 @@ Expected<void> finish(ir::Program& program, const CompileOptions& options, Compi
   result.times.passes_us = clock.lap();
   if (options.look) options.look(Stage::optimised, program);
   result.optimised_values = count_values(program);
-  auto lowered = lower(program, options, result);
+  auto lowered = lower(program, kernel, options, result);
   if (!lowered) return std::unexpected(lowered.error());
   if (options.look) options.look(Stage::lowered, *lowered);
 
@@ -254,7 +320,7 @@ Expected<CompiledKernel> compile_stages(const container::ShaderBinary& binary,
   auto program = translated(binary, kernel, options, *seating, InactiveLanes::kept, &decoded);
   if (!program) return std::unexpected(program.error());
   result.times.translate_us = clock.lap();
-  if (auto ok = finish(*program, options, result); !ok) return std::unexpected(ok.error());
+  if (auto ok = finish(*program, kernel, options, result); !ok) return std::unexpected(ok.error());
   return result;
 }
 
@@ -301,7 +367,7 @@ Expected<ir::Program> lowered_program(const container::ShaderBinary& binary, con
   if (!program) return program;
   CompiledKernel unused;
   unused.seating = *seating;
-  auto lowered = lower(*program, options, unused);
+  auto lowered = lower(*program, kernel, options, unused);
   if (!lowered) return std::unexpected(in_kernel(lowered.error(), kernel));
   return lowered;
 }
@@ -312,7 +378,8 @@ Expected<CompiledKernel> compile_program(ir::Program program, const container::K
   if (!seating) return std::unexpected(in_kernel(seating.error(), kernel));
   CompiledKernel result;
   result.seating = *seating;
-  if (auto ok = finish(program, options, result); !ok) return std::unexpected(in_kernel(ok.error(), kernel));
+  if (auto ok = finish(program, kernel, options, result); !ok)
+    return std::unexpected(in_kernel(ok.error(), kernel));
   return result;
 }
 

@@ -55,6 +55,8 @@ struct CompileOptions {
   uint32_t dynamic_lds_bytes = 0;
   /// For x, y, z: the grid need not be a multiple of the block, the last workgroup may be smaller.
   std::array<bool, 3> partial_workgroups{true, true, true};
+  /// No two pointer arguments lead to the same memory, and none is used to reach another's.
+  bool separate_buffers = false;
   bool verify = false;   ///< the IR verifier after every stage and pass
   bool validate = false; ///< the SPIR-V validator on the result
   bool debug_names = false;

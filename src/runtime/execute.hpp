@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 
+#include "ir/interpreter.hpp"
 #include "ir/ir.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/pipeline_statistics.hpp"
@@ -28,6 +29,7 @@ struct ExecuteOptions {
   unsigned threads = 0;          ///< host threads of the emulator and the interpreter; 0: all cores
   unsigned host_invocations = 0; ///< interpreter: of a wave, for a program
                                  ///< after wave lowering; 0: before it
+  ir::LaneOrder lane_order = ir::LaneOrder::together; ///< interpreter
   /// Then it is an error: of all waves in the interpreter, of one in the emulator.
   uint64_t max_instructions = uint64_t{1} << 32;
   /// Emulator: what a program may not rely on is chosen otherwise, addresses included (rdna2::Dispatch).

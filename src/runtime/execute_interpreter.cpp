@@ -92,6 +92,7 @@ Expected<RunReport> run_on_interpreter(Launch& launch, const ir::Function& funct
   dispatch.image_base = planned->image_base();
   dispatch.dynamic_lds_bytes = lds_bytes(launch) - launch.kernel->descriptor.group_segment_fixed_size;
   dispatch.host_invocations = options.host_invocations;
+  dispatch.order = options.lane_order;
   dispatch.max_instructions = options.max_instructions;
   const auto start = std::chrono::steady_clock::now();
   auto result = ir::interpret(function, dispatch, memory);

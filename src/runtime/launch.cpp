@@ -147,6 +147,16 @@ std::array<uint32_t, 3> default_block(const container::Kernel& kernel, const std
   return block;
 }
 
+bool has_separate_buffers(const Launch& launch) {
+  std::vector<bool> used(launch.buffers.size());
+  for (const Argument& a : launch.arguments) {
+    if (a.kind != Argument::Kind::buffer) continue;
+    if (a.buffer >= used.size() || used[a.buffer]) return false;
+    used[a.buffer] = true;
+  }
+  return true;
+}
+
 uint32_t lds_bytes(const Launch& launch) {
   uint64_t total = launch.kernel->descriptor.group_segment_fixed_size;
   for (const Argument& a : launch.arguments)

@@ -71,6 +71,9 @@ explicit_arguments(const container::Kernel& kernel);
 /// about arguments carry describe_arguments() as their hint.
 [[nodiscard]] Expected<void> check_launch(const Launch& launch);
 
+/// No two arguments lead to one buffer. Buffers never overlap, so neither do the arguments' memories.
+[[nodiscard]] bool has_separate_buffers(const Launch& launch);
+
 /// LDS bytes of a workgroup: static, then the dynamic arguments, each aligned to 16.
 [[nodiscard]] uint32_t lds_bytes(const Launch& launch);
 

@@ -13,6 +13,7 @@ std::vector<uint8_t> serialize(const CompiledModule& m) {
   w.number(m.module.functions);
   w.number(m.seating.wave_size);
   w.number(m.seating.host_lanes);
+  w.number(uint8_t{m.seating.independent});
   w.number(m.seating.workgroup);
   return w.take();
 }
@@ -29,6 +30,9 @@ Expected<ModulePtr> deserialize_module(std::span<const uint8_t> bytes) {
   r.number(m->module.functions);
   r.number(m->seating.wave_size);
   r.number(m->seating.host_lanes);
+  uint8_t independent = 0;
+  r.number(independent);
+  m->seating.independent = independent != 0;
   r.number(m->seating.workgroup);
   if (!r.ok() || !r.at_end() || m->module.words.size() < 5)
     return fail(ErrorKind::input, "kept module is malformed");

@@ -29,7 +29,8 @@ class Rules {
     case Op::umin:
     case Op::and_: return std::min(operand(v, 0), operand(v, 1));
     case Op::or_:
-    case Op::xor_: return ones(static_cast<unsigned>(std::bit_width(operand(v, 0) | operand(v, 1))));
+    case Op::xor_:
+      return ones(static_cast<unsigned>(std::bit_width(operand(v, 0) | operand(v, 1)))) & ~ones(low_zeros(v));
     case Op::add: return sum(operand(v, 0), operand(v, 1), most);
     case Op::mul: return product(operand(v, 0), operand(v, 1), most);
     case Op::shl: return product(operand(v, 0), uint64_t{1} << shift_of(v, 63), most);
@@ -44,6 +45,22 @@ class Rules {
 
  private:
   [[nodiscard]] uint64_t operand(Value v, unsigned i) const { return known_[f_.operand(v, i).index]; }
+  /// How many of the lowest bits are surely 0.
+  [[nodiscard]] unsigned low_zeros(Value v, unsigned depth = 0) const {
+    const unsigned bits = ir::bit_width(f_[v].type);
+    if (f_.is_constant(v)) return f_[v].imm == 0 ? bits : static_cast<unsigned>(std::countr_zero(f_[v].imm));
+    if (depth == 4) return 0;
+    const auto of = [&](unsigned i) { return low_zeros(f_.operand(v, i), depth + 1); };
+    switch (f_[v].op) {
+    case Op::shl: return std::min(bits, of(0) + shift_of(v, 0));
+    case Op::or_:
+    case Op::xor_:
+    case Op::add: return std::min(of(0), of(1));
+    case Op::and_: return std::max(of(0), of(1));
+    case Op::zext: return of(0);
+    default: return 0;
+    }
+  }
   [[nodiscard]] uint64_t largest_of(Value v, unsigned first) const {
     uint64_t largest = 0;
     for (unsigned i = first; i < f_[v].operand_count; ++i) largest = std::max(largest, operand(v, i));
@@ -81,6 +98,30 @@ std::vector<uint64_t> known_bounds(const ir::Function& f, const Seating& seating
   const Rules rules(f, seating, known);
   for (const ir::BasicBlock& b : f.blocks)
     for (const Value v : b.instructions) known[v.index] = rules(v);
+  return known;
+}
+
+std::vector<uint64_t> known_least(const ir::Function& f, const std::vector<uint64_t>& most) {
+  std::vector<uint64_t> known(f.value_count());
+  for (uint32_t i = 0; i < known.size(); ++i)
+    if (f[Value{i}].op == Op::constant) known[i] = f[Value{i}].imm & ones(ir::bit_width(f[Value{i}].type));
+  for (const ir::BasicBlock& b : f.blocks)
+    for (const Value v : b.instructions) {
+      const auto of = [&](unsigned i) { return known[f.operand(v, i).index]; };
+      const uint64_t limit = ones(ir::bit_width(f[v].type));
+      switch (f[v].op) {
+      case Op::or_:
+      case Op::umax: known[v.index] = std::max(of(0), of(1)); break;
+      case Op::umin: known[v.index] = std::min(of(0), of(1)); break;
+      case Op::zext: known[v.index] = of(0); break;
+      case Op::add: { // unless it wraps around
+        const uint64_t a = most[f.operand(v, 0).index], b_most = most[f.operand(v, 1).index];
+        if (a <= limit && b_most <= limit - a) known[v.index] = of(0) + of(1);
+        break;
+      }
+      default: break;
+      }
+    }
   return known;
 }
 

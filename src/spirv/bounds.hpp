@@ -12,4 +12,7 @@ namespace lanewise::spirv {
 /// known, as for what a loop counts. One pass over the function.
 [[nodiscard]] std::vector<uint64_t> known_bounds(const ir::Function& f, const Seating& seating);
 
+/// For each value, a number that it is never below, read as unsigned. `most` are the function's known_bounds.
+[[nodiscard]] std::vector<uint64_t> known_least(const ir::Function& f, const std::vector<uint64_t>& most);
+
 } // namespace lanewise::spirv

@@ -106,13 +106,13 @@ Expected<EmittedModule> emit_module(const ir::Function& main, std::span<const ir
   const Seating& seating = options.seating;
   shared.module.execution_mode(spv::ExecutionMode::LocalSize, {seating.invocations(), 1, 1});
   const bool divergent = std::ranges::any_of(functions, [](const ir::Function* f) { return f->divergent; });
-  if (divergent && options.device.uniform_control_flow) {
+  if (divergent && options.device.uniform_control_flow && !seating.independent) {
     shared.module.extension("SPV_KHR_subgroup_uniform_control_flow");
     shared.module.execution_mode(spv::ExecutionMode::SubgroupUniformControlFlowKHR);
   }
   EmittedModule m;
   m.host_workgroup = {seating.invocations(), 1, 1};
-  m.subgroup_size = seating.host_lanes > 1 ? seating.host_lanes : 0;
+  m.subgroup_size = seating.host_lanes > 1 && !seating.independent ? seating.host_lanes : 0;
   m.lds_bytes = shared.lds_bytes;
   m.functions = static_cast<uint32_t>(functions.size() - 1);
   ModuleBuilder::Marks marks;

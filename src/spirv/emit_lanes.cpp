@@ -1,6 +1,8 @@
 // Inputs, the host subgroup, order, and the ends of a program.
 #include "spirv/emitter.hpp"
 
+#include <bit>
+
 namespace lanewise::spirv {
 namespace {
 
@@ -28,6 +30,10 @@ bool one_invocation(const Emitter& e) { return e.options.seating.host_lanes == 1
 
 void write_host_lane(Emitter& e, Value v) {
   if (one_invocation(e)) return e.bind(v, e.module.u32(0));
+  if (e.options.seating.independent)
+    return e.make(v, spv::Op::OpBitwiseAnd,
+                  {e.load_builtin(e.code, spv::BuiltIn::LocalInvocationIndex, e.types[Type::i32]),
+                   e.module.u32(e.options.seating.host_lanes - 1)});
   e.module.capability(spv::Capability::GroupNonUniform);
   e.bind(v, e.load_builtin(e.code, spv::BuiltIn::SubgroupLocalInvocationId, e.types[Type::i32]));
 }
@@ -36,6 +42,10 @@ void write_host_wave(Emitter& e, Value v) {
   if (e.options.seating.waves() == 1) return e.bind(v, e.module.u32(0));
   if (one_invocation(e))
     return e.bind(v, e.load_builtin(e.code, spv::BuiltIn::LocalInvocationIndex, e.types[Type::i32]));
+  if (e.options.seating.independent)
+    return e.make(v, spv::Op::OpShiftRightLogical,
+                  {e.load_builtin(e.code, spv::BuiltIn::LocalInvocationIndex, e.types[Type::i32]),
+                   e.module.u32(static_cast<uint32_t>(std::countr_zero(e.options.seating.host_lanes)))});
   e.module.capability(spv::Capability::GroupNonUniform);
   e.bind(v, e.load_builtin(e.code, spv::BuiltIn::SubgroupId, e.types[Type::i32]));
 }

@@ -14,6 +14,8 @@ Expected<void> check(const Seating& s) {
     return fail(ErrorKind::call,
                 fmt::format("a wave of {} lanes cannot sit on {} invocations", s.wave_size, s.host_lanes), {},
                 "a power of two up to the wave size");
+  if (s.independent && s.host_lanes != s.wave_size)
+    return fail(ErrorKind::call, "independent lanes have an invocation each");
   for (const uint32_t n : s.workgroup)
     if (n == 0 || n > largest)
       return fail(ErrorKind::call,

@@ -9,11 +9,14 @@
 namespace lanewise::spirv {
 
 /// One wave of W lanes takes `host_lanes` = S' invocations; invocation h holds lanes h, S' + h, 2 S' + h, ...
-/// (its *copies*). S' == W is the `native` seating, S' == 1 needs no subgroup operations.
+/// (its *copies*). S' == W is the `native` seating, S' == 1 needs no subgroup operations. `independent`: S'
+/// == W, and where the invocations' subgroups begin and end does not matter, because no lane has to do with
+/// another of its wave.
 struct Seating {
   unsigned wave_size = 32;                    ///< W: 32 or 64
   unsigned host_lanes = 1;                    ///< S': a power of two, at most W
   std::array<uint32_t, 3> workgroup{1, 1, 1}; ///< guest work-items
+  bool independent = false;
 
   [[nodiscard]] unsigned copies() const { return wave_size / host_lanes; }
   [[nodiscard]] uint32_t items() const { return workgroup[0] * workgroup[1] * workgroup[2]; }

@@ -54,9 +54,9 @@ void load_buffer(Translator& t, const Instruction& i) {
   const Shape shape = buffer_shape(i);
   const auto operands = buffer_operands(t, i);
   const bool ordered = !is_scratch(t.b.function, operands);
-  if (ordered) t.before_access(false);
+  if (ordered) t.before_access(false, ir::Space::global);
   const Value v = t.b.emit(Op::buffer_load, operands, Type::i32, shape.access.pack(), shape.components);
-  if (ordered) t.after_access(false);
+  if (ordered) t.after_access(false, ir::Space::global);
   set_loaded(t, shape, i.dst[0].reg, v);
 }
 
@@ -68,9 +68,9 @@ void store_buffer(Translator& t, const Instruction& i) {
   std::vector<Value> operands(fixed.begin(), fixed.end());
   const auto data = stored_data(t, shape, i.src[3]);
   operands.insert(operands.end(), data.begin(), data.end());
-  if (ordered) t.before_access(true);
+  if (ordered) t.before_access(true, ir::Space::global);
   t.b.emit(Op::buffer_store, operands, Type::none, shape.access.pack());
-  if (ordered) t.after_access(true);
+  if (ordered) t.after_access(true, ir::Space::global);
 }
 
 template <AtomicOp A>
@@ -84,9 +84,9 @@ void atomic(Translator& t, const Instruction& i) {
   std::vector<Value> operands(fixed.begin(), fixed.end());
   operands.push_back(o.data);
   if (o.compare) operands.push_back(o.compare);
-  t.before_access(true);
+  t.before_access(true, ir::Space::global);
   const Value old = t.b.emit(Op::buffer_atomic, operands, t.b.function[o.data].type, access.pack());
-  t.after_access(true);
+  t.after_access(true, ir::Space::global);
   set_atomic_result(t, i, old);
 }
 

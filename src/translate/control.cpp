@@ -15,16 +15,12 @@ void barrier(Translator& t, const Instruction&) {
   t.synchronized();
 }
 
-void invalidate(Translator& t, const Instruction&) {
-  t.b.memory_fence();
-  t.synchronized();
-}
+void invalidate(Translator& t, const Instruction&) { t.b.memory_fence(); }
 
 /// The cache of a compute unit, which other waves of the workgroup may write past. Right behind a barrier,
 /// where clang puts it, it adds nothing to what the barrier orders.
 void invalidate_l0(Translator& t, const Instruction&) {
   if (!t.behind(ir::Op::barrier)) t.b.group_fence();
-  t.synchronized();
 }
 
 void getpc(Translator& t, const Instruction& i) { t.set_scalar64(i.dst[0], t.image_address(i.pc + i.size)); }

@@ -24,7 +24,8 @@ Value scratch_address(Translator& t, const Instruction& i) {
 }
 Value addtid_address(Translator& t, const Instruction& i) {
   const Value lane_offset = t.b.shl(t.b.lane_id(), t.b.i32(2));
-  return t.b.add(global_address(t, i), t.b.zext(lane_offset, Type::i64));
+  const Value base = global_address(t, i);
+  return t.b.add(base, t.b.zext(lane_offset, Type::i64));
 }
 
 template <Space S>
@@ -58,9 +59,9 @@ template <Space S, AtomicOp A>
 void atomic(Translator& t, const Instruction& i) {
   const AtomicOperands o = atomic_operands(t, i, A, i.src[2]);
   const Value where = address<S>(t, i);
-  t.before_access(true);
+  t.before_access(true, S);
   const Value old = t.b.atomic(where, t.active(), o.data, atomic_access(i, S, A), o.compare);
-  t.after_access(true);
+  t.after_access(true, S);
   set_atomic_result(t, i, old);
 }
 

@@ -54,8 +54,8 @@ void read2(Translator& t, const Instruction& i) {
   const auto load = [&](unsigned k, uint8_t components) {
     return t.b.load(Type::i32, at(t, base, two.offsets[k]), t.active(), two.element.access, components);
   };
-  t.before_access(false);
-  t.after_access(false);
+  t.before_access(false, Space::lds);
+  t.after_access(false, Space::lds);
   if (two.adjacent) {
     two.element.components = static_cast<uint8_t>(2 * two.dwords);
     return set_loaded(t, two.element, i.dst[0].reg, load(0, two.element.components));
@@ -71,8 +71,8 @@ void write2(Translator& t, const Instruction& i) {
   const Value base = t.raw32(i.src[0]);
   auto first = stored_data(t, two.element, i.src[1]);
   const auto second = stored_data(t, two.element, i.src[2]);
-  t.before_access(true);
-  t.after_access(true);
+  t.before_access(true, Space::lds);
+  t.after_access(true, Space::lds);
   if (two.adjacent) {
     first.insert(first.end(), second.begin(), second.end());
     t.b.store(at(t, base, two.offsets[0]), t.active(), first, two.element.access);
@@ -92,10 +92,10 @@ void exchange2(Translator& t, const Instruction& i) {
       .space = Space::lds, .atomic = AtomicOp::swap, .bytes = bytes, .align = bytes, .coherent = true};
   const Value base = t.raw32(i.src[0]);
   const Value x = register_value(t, i.src[1].reg, type), y = register_value(t, i.src[2].reg, type);
-  t.before_access(true);
+  t.before_access(true, Space::lds);
   const Value first = t.b.atomic(at(t, base, two.offsets[0]), t.active(), x, m);
   const Value second = t.b.atomic(at(t, base, two.offsets[1]), t.active(), y, m);
-  t.after_access(true);
+  t.after_access(true, Space::lds);
   const auto set = [&](unsigned r, Value v) {
     if (two.dwords == 1) return t.set_vgpr(r, v);
     t.set_vgpr(r, t.b.lo32(v));
@@ -121,9 +121,9 @@ void atomic(Translator& t, const Instruction& i) {
     const ir::FloatControl c = t.control(Type::f32);
     access.flush_in = c.flush_in, access.flush_out = c.flush_out;
   }
-  t.before_access(true);
+  t.before_access(true, Space::lds);
   const Value old = t.b.atomic(where, t.active(), o.data, access, o.compare);
-  t.after_access(true);
+  t.after_access(true, Space::lds);
   set_atomic_result(t, i, old);
 }
 
@@ -134,13 +134,13 @@ void conditional_exchange(Translator& t, const Instruction& i) {
   const Value where = b.and_(address(t, i), b.i32(~7u));
   const ir::MemoryAccess m{.space = Space::lds, .atomic = AtomicOp::mskor, .coherent = true};
   std::array<Value, 2> old;
-  t.before_access(true);
+  t.before_access(true, Space::lds);
   for (unsigned k = 0; k < 2; ++k) {
     const Value data = t.raw32(i.src[1], k), mask = b.ashr(data, b.i32(31));
     const Value bits = b.and_(b.and_(data, b.i32(0x7fff'ffff)), mask);
     old[k] = b.atomic(at(t, where, 4 * k), t.active(), mask, m, bits);
   }
-  t.after_access(true);
+  t.after_access(true, Space::lds);
   for (unsigned k = 0; k < 2; ++k) t.set_vgpr(i.dst[0].reg + k, old[k]);
 }
 
@@ -152,10 +152,10 @@ void append(Translator& t, const Instruction& i) {
   const Value lanes = b.ballot(t.exec());
   const Value first = b.and_(t.exec(), b.eq(b.lane_id(), b.find_lsb(lanes)));
   const Value where = at(t, b.and_(t.sgpr(reg::m0), b.i32(0xffff)), static_cast<uint32_t>(i.imm));
-  t.before_access(true);
+  t.before_access(true, Space::lds);
   const Value old = b.atomic(where, first, b.popcount(lanes),
                              atomic_access(i, Space::lds, Append ? AtomicOp::add : AtomicOp::sub));
-  t.after_access(true);
+  t.after_access(true, Space::lds);
   t.set_vgpr(i.dst[0].reg, b.read_first(old, t.exec()));
 }
 

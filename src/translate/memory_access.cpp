@@ -44,18 +44,18 @@ bool is_ordered(ir::Space space) { return space != ir::Space::scratch; }
 
 void load(Translator& t, const Instruction& i, ir::Space space, Value address) {
   const Shape shape = shape_of(i, space);
-  if (is_ordered(space)) t.before_access(false);
+  if (is_ordered(space)) t.before_access(false, space);
   const Value v = t.b.load(Type::i32, address, t.active(), shape.access, shape.components);
-  if (is_ordered(space)) t.after_access(false);
+  if (is_ordered(space)) t.after_access(false, space);
   set_loaded(t, shape, i.dst[0].reg, v);
 }
 
 void store(Translator& t, const Instruction& i, ir::Space space, Value address, const Operand& data) {
   const Shape shape = shape_of(i, space);
   const auto values = stored_data(t, shape, data);
-  if (is_ordered(space)) t.before_access(true);
+  if (is_ordered(space)) t.before_access(true, space);
   t.b.store(address, t.active(), values, shape.access);
-  if (is_ordered(space)) t.after_access(true);
+  if (is_ordered(space)) t.after_access(true, space);
 }
 
 namespace {

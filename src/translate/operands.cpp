@@ -138,7 +138,8 @@ bool is_half_pair(const ir::Function& f, Value lo, Value hi) {
 Value Translator::sum_of_halves(Value a, Value b_, Value c, Value d) {
   const auto& f = *function_;
   if (is_half_pair(f, a, d) || is_half_pair(f, b_, c)) std::swap(c, d);
-  return b.add(b.pack64(a, c), b.pack64(b_, d));
+  const Value second = b.pack64(b_, d), first = b.pack64(a, c); // in an order that all compilers keep
+  return b.add(first, second);
 }
 
 Value Translator::wide_sum(Value x, Value y, Value carry_in) {
@@ -153,7 +154,8 @@ Value Translator::wide_difference(Value x, Value y, Value borrow_in) {
   const auto& f = *function_;
   if (f[borrow_in].op != Op::ult || f[f.operand(borrow_in, 0)].type != Type::i32) return {};
   const Value p = f.operand(borrow_in, 0), q = f.operand(borrow_in, 1);
-  return b.sub(b.pack64(p, x), b.pack64(q, y));
+  const Value second = b.pack64(q, y), first = b.pack64(p, x);
+  return b.sub(first, second);
 }
 
 bool Translator::is_low_of(Value low, Value carry, Op op) const {

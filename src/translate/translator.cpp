@@ -103,7 +103,7 @@ void Translator::translate_node(uint32_t node) {
   mode_ = modes_[node];
   order_ = {};
   // What a callee's caller did before the call may be on its way.
-  if (graph_->callee && node == flow_->order().front()) order_ = {true, true, true, true};
+  if (graph_->callee && node == flow_->order().front()) order_ = Order::anything();
   for (const uint32_t p : flow_->predecessors(node)) {
     if (flow_->position(p) < flow_->position(node)) {
       order_.unite(orders_[p]);
@@ -111,7 +111,7 @@ void Translator::translate_node(uint32_t node) {
     }
     // A loop: what its end leaves open is not known yet.
     const bool loads = flow_->loop_changes(node, reg::loads), stores = flow_->loop_changes(node, reg::stores);
-    order_.unite({loads, stores, loads, stores});
+    order_.unite({uint8_t(loads ? 3 : 0), uint8_t(stores ? 3 : 0), loads, stores});
   }
   for (const Instruction& i : graph_->code.instructions(graph_->block(graph_->nodes[node]))) {
     begin_instruction(i);
@@ -208,10 +208,17 @@ void Translator::link_blocks() {
       (*function_)[blocks_[n]].predecessors.push_back(blocks_[p]);
 }
 
-void Translator::before_access(bool writes) {
-  if (!order_.due_store && !(writes && order_.due_load)) return;
+void Translator::before_access(bool writes, ir::Space space) {
+  const uint8_t there = memories(space);
+  const bool lanes_meet = (order_.stores & there) != 0 || (writes && (order_.loads & there) != 0);
+  const bool waves_meet = order_.waited_store || (writes && order_.waited_load);
+  if (!lanes_meet && !waves_meet) return;
   b.wave_fence();
-  order_.due_load = order_.due_store = false;
+  synchronized();
+}
+
+void Translator::after_access(bool writes, ir::Space space) {
+  (writes ? order_.stores : order_.loads) |= memories(space);
 }
 
 ir::FloatControl Translator::control(Type type) {

@@ -144,23 +144,32 @@ class Translator {
   void set_jump_target(Value i64) { jump_target_ = i64; }
 
   // -- order of memory accesses
-  void before_access(bool writes);
-  void after_access(bool writes) { (writes ? order_.stored : order_.loaded) = true; }
+  void before_access(bool writes, ir::Space space);
+  void after_access(bool writes, ir::Space space);
   void wait() { order_.wait(); }
-  void synchronized() { order_.due_load = order_.due_store = false; }
+  /// All lanes are past all that they did.
+  void synchronized() { order_ = {}; }
 
  private:
-  /// Accesses since the last s_waitcnt, and those that a fence has to order before the next access.
+  /// Memories that accesses reach, as bits: LDS, and what is behind 64-bit addresses. Flat ones reach both.
+  static uint8_t memories(ir::Space space) {
+    return space == ir::Space::lds ? 1 : space == ir::Space::flat ? 3 : 2;
+  }
+
+  /// Accesses since the last fence. The memory pipelines keep a wave's accesses of one memory in order,
+  /// waited for or not; other waves may rely on what was waited for (s_waitcnt) in any of them.
   struct Order {
-    bool loaded = false, stored = false, due_load = false, due_store = false;
+    uint8_t loads = 0, stores = 0; ///< memories
+    bool waited_load = false, waited_store = false;
     void wait() {
-      due_load |= loaded;
-      due_store |= stored;
-      loaded = stored = false;
+      waited_load = waited_load || loads != 0;
+      waited_store = waited_store || stores != 0;
     }
     void unite(const Order& o) {
-      loaded |= o.loaded, stored |= o.stored, due_load |= o.due_load, due_store |= o.due_store;
+      loads |= o.loads, stores |= o.stores;
+      waited_load |= o.waited_load, waited_store |= o.waited_store;
     }
+    static Order anything() { return {3, 3, true, true}; }
   };
 
   [[nodiscard]] Value initial(unsigned r);

@@ -43,7 +43,7 @@ void Translator::leave_slot(uint32_t node) {
   for (const unsigned r : results)
     ssa_.write(r,
                b.append(is_vector(r) ? Op::call_vector : Op::call_scalar, std::array{token}, type_of(r), r));
-  order_ = {true, true, true, true};
+  order_ = Order::anything();
   // Without a way back the callee has to end the program.
   if (n.successor_count == 0) return (void)b.trap(ir::TrapReason::bad_return);
   b.emit(Op::br, {});

@@ -16,20 +16,50 @@
 namespace lanewise::passes {
 namespace {
 
-Expected<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned host_invocations = 0) {
+Expected<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned host_invocations = 0,
+                                            ir::LaneOrder order = ir::LaneOrder::together) {
   ir::FlatMemory memory(tests::kOutput, tests::kOutputBytes);
   constexpr uint32_t items = 29; // lanes 29 to 31 hold no work-item
   const ir::InterpreterDispatch d{.grid = {items, 1, 1},
                                   .workgroup = {items, 1, 1},
                                   .host_invocations = host_invocations,
+                                  .order = order,
                                   .max_instructions = 1 << 24};
   if (auto ok = ir::interpret(f, d, memory); !ok) return std::unexpected(ok.error());
   return memory.bytes;
 }
 
 struct Counts {
-  unsigned variants = 0, dropped = 0, regions = 0, loops = 0;
+  unsigned variants = 0, dropped = 0, regions = 0, loops = 0, apart = 0;
 };
+
+/// Ways that are decided early, and lanes that execute one after the other where they have nothing to do with
+/// each other.
+void check_threaded(ir::Function& f, const std::vector<uint8_t>& expected, uint64_t seed, unsigned host_lanes,
+                    Counts& counts) {
+  const ir::Function before = f;
+  if (jump_threading(f)) {
+    const auto verified = ir::verify(f);
+    ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << ir::print(before)
+                          << ir::print(f);
+    for (unsigned tidied = 0; tidied < 2; ++tidied) {
+      const auto got = memory_after(f, host_lanes);
+      ASSERT_TRUE(got && *got == expected) << "seed " << seed << " threaded, on " << host_lanes << " lanes\n"
+                                           << ir::print(before) << ir::print(f);
+      simplify(f);
+      cfg_cleanup(f);
+      dead_code(f);
+    }
+  }
+  if (!ir::lanes_may_part(f)) return;
+  ++counts.apart;
+  for (const ir::LaneOrder order : {ir::LaneOrder::ascending, ir::LaneOrder::descending}) {
+    const auto got = memory_after(f, host_lanes, order);
+    ASSERT_TRUE(got && *got == expected)
+        << "seed " << seed << ", lanes apart, on " << host_lanes << " lanes\n"
+        << ir::print(f);
+  }
+}
 
 void check_diverge(const ir::Function& f, const std::vector<uint8_t>& expected, uint64_t seed,
                    Counts& counts) {
@@ -57,6 +87,8 @@ void check_diverge(const ir::Function& f, const std::vector<uint8_t>& expected, 
     ASSERT_TRUE(cleaned && *cleaned == expected)
         << "seed " << seed << ", cleaned, on " << host_lanes << " lanes\n"
         << ir::print(*lowered);
+    check_threaded(*lowered, expected, seed, host_lanes, counts);
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 
@@ -90,11 +122,12 @@ TEST(MaskedPrograms, KeepTheirMeaning) {
     if (testing::Test::HasFatalFailure()) return;
   }
   std::cout << count << " programs, " << counts.variants << " variants, " << counts.dropped
-            << " selects dropped, " << counts.regions << " regions and " << counts.loops
-            << " loops diverged\n";
+            << " selects dropped, " << counts.regions << " regions, " << counts.apart
+            << " with lanes apart, and " << counts.loops << " loops diverged\n";
   EXPECT_GT(counts.dropped, count);
   EXPECT_GT(counts.regions, count);
   EXPECT_GT(counts.loops, count / 10);
+  EXPECT_GT(counts.apart, count / 10);
 }
 
 /// Whatever diverges is proved.

@@ -36,6 +36,7 @@ void check_program(uint64_t seed, ir::testing::RandomOptions options) {
   };
   const auto report = run(f, pipeline);
   ASSERT_TRUE(report) << report.error().to_string();
+  if (jump_threading(f)) pipeline.after("jump_threading", 0, f);
 }
 
 /// With the passes that `variant` leaves: only the end counts.

@@ -11,14 +11,17 @@ namespace {
 
 struct Case {
   const char* name;
-  const char* body;   ///< of a program; F stands for a wave_fence
-  const char* fences; ///< for each F in order: 'k' it is kept, '-' it goes
+  const char* body;   ///< of a program; F stands for a wave_fence, G for a group_fence
+  const char* fences; ///< for each in order: 'k' it is kept, '-' it goes
 };
 
 std::string with_fences(std::string text, std::string_view keep) {
   size_t n = 0;
-  for (size_t at = text.find("  F\n"); at != std::string::npos; at = text.find("  F\n", at), ++n)
-    text.replace(at, 4, keep.empty() || keep[n] == 'k' ? "  wave_fence\n" : "");
+  const auto next = [&] { return std::min(text.find("  F\n"), text.find("  G\n")); };
+  for (size_t at = next(); at != std::string::npos; at = next(), ++n) {
+    const std::string fence = text[at + 2] == 'F' ? "  wave_fence\n" : "  group_fence\n";
+    text.replace(at, 4, keep.empty() || keep[n] == 'k' ? fence : "");
+  }
   return "function \"case\" wave32 lds 64 scratch 64 {\n" + text + "}\n";
 }
 
@@ -43,8 +46,67 @@ constexpr Case cases[] = {
      "-"},
     {"FlatMayBeGlobal",
      "b0:\n  store.flat.4 i64 16, u1 true, i32 1\n  F\n  %1 = i32 load.flat.4 i64 16, u1 true\n  ret\n", "k"},
+    {"LoadsOfLdsThatNobodyWrites",
+     "b0:\n  %1 = i32 load.lds.4 i32 4, u1 true\n  F\n  %2 = i32 load.lds.4 i32 8, u1 true\n  ret\n", "-"},
     {"LdsLoadsMayWaitForOtherWaves",
-     "b0:\n  %1 = i32 load.lds.4 i32 4, u1 true\n  F\n  %2 = i32 load.lds.4 i32 8, u1 true\n  ret\n", "k"},
+     "b0:\n  store.lds.4 i32 0, u1 true, i32 1\n  F\n  %1 = i32 load.lds.4 i32 4, u1 true\n  F\n"
+     "  %2 = i32 load.lds.4 i32 8, u1 true\n  ret\n",
+     "kk"},
+    {"NotAcrossABarrier",
+     "b0:\n  store.lds.4 i32 0, u1 true, i32 1\n  barrier\n  %1 = i32 load.lds.4 i32 4, u1 true\n  F\n"
+     "  %2 = i32 load.lds.4 i32 8, u1 true\n  ret\n",
+     "-"},
+    {"TwoMemoriesWithoutTalk",
+     "b0:\n  %1 = i32 load.global.4 i64 32, u1 true\n  F\n  store.lds.4 i32 0, u1 true, %1\n  barrier\n"
+     "  %2 = i32 load.lds.4 i32 4, u1 true\n  F\n  store.global.4 i64 16, u1 true, %2\n  ret\n",
+     "--"},
+    {"TwoMemoriesWhereWavesMayTalk",
+     "b0:\n  store.global.4 i64 16, u1 true, i32 1\n  F\n  store.lds.4 i32 0, u1 true, i32 1\n  br b1\n"
+     "b1: from b0, b1\n  %1 = i32 load.lds.4 i32 4, u1 true\n  %2 = u1 eq %1, i32 0\n  %3 = uniform u1 any "
+     "%2\n"
+     "  cond_br %3, b1, b2\nb2: from b1\n  F\n  %4 = i32 load.global.4 i64 20, u1 true\n  ret\n",
+     "kk"},
+    {"ATileInALoop",
+     "b0:\n  br b1\nb1: from b0, b1\n  %1 = i32 load.global.4 i64 32, u1 true\n  F\n"
+     "  store.lds.4 i32 0, u1 true, %1\n  barrier\n  %2 = i32 load.lds.4 i32 4, u1 true\n  barrier\n"
+     "  %3 = u1 eq %2, i32 0\n  %4 = uniform u1 any %3\n  cond_br %4, b1, b2\nb2: from b1\n  F\n"
+     "  store.global.4 i64 16, u1 true, %2\n  ret\n",
+     "--"},
+    {"EveryLaneItsOwnWord",
+     "b0:\n  %1 = i32 lane_id\n  %2 = uniform i32 input.workgroup_id_x\n  %3 = i32 add %1, %2\n  %4 = i64 "
+     "zext %3\n"
+     "  %5 = i64 shl %4, i64 2\n  %6 = i32 load.global.4 %5, u1 true\n  F\n  store.global.4 %5, u1 true, "
+     "%6\n  ret\n",
+     "-"},
+    {"EveryLaneTwoWordsOfFour",
+     "b0:\n  %1 = i32 lane_id\n  %2 = i32 shl %1, i32 4\n  %3 = i32 add %2, i32 12\n"
+     "  %4 = i32x2 load.lds.4 %2, u1 true\n  F\n  store.lds.4 %3, u1 true, i32 1\n  ret\n",
+     "k"}, // waves may talk through LDS
+    {"TheNextLanesWord",
+     "b0:\n  %1 = i32 lane_id\n  %2 = i64 zext %1\n  %3 = i64 shl %2, i64 2\n  %4 = i64 add %3, i64 4\n"
+     "  %5 = i32 load.global.4 %4, u1 true\n  F\n  store.global.4 %3, u1 true, %5\n  ret\n",
+     "k"},
+    {"ItsOwnWordsOfEight",
+     "b0:\n  %1 = i32 lane_id\n  %2 = i64 zext %1\n  %3 = i64 shl %2, i64 3\n  %4 = i64 add %3, i64 4\n"
+     "  %5 = i32 load.global.4 %4, u1 true\n  F\n  store.global.4 %3, u1 true, %5\n  ret\n",
+     "-"},
+    {"WordsThatOverlap",
+     "b0:\n  %1 = i32 lane_id\n  %2 = i64 zext %1\n  %3 = i64 shl %2, i64 2\n"
+     "  %4 = i32x2 load.global.4 %3, u1 true\n  %5 = i32 extract.0 %4\n  F\n  store.global.4 %3, u1 true, "
+     "%5\n  ret\n",
+     "k"},
+    {"TheWordOfAnotherTurn",
+     "b0:\n  %1 = i32 lane_id\n  br b1\nb1: from b0, b1\n  %2 = uniform i32 phi i32 0, %8\n  F\n  %3 = i32 "
+     "add %1, %2\n"
+     "  %4 = i64 zext %3\n  %5 = i64 shl %4, i64 2\n  %6 = i32 load.global.4 %5, u1 true\n  F\n"
+     "  store.global.4 %5, u1 true, %6\n  %8 = uniform i32 add %2, i32 1\n  %9 = uniform u1 ult %8, i32 4\n"
+     "  cond_br %9, b1, b2\nb2: from b1\n  ret\n",
+     "k-"},
+    {"GroupFenceRightBehindABarrier",
+     "b0:\n  store.global.4 i64 16, u1 true, i32 1\n  barrier\n  G\n  %1 = i32 load.global.4 i64 16, u1 "
+     "true\n  G\n"
+     "  %2 = i32 load.global.4 i64 16, u1 true\n  ret\n",
+     "-k"},
     {"CoherentLoadsToo",
      "b0:\n  %1 = i32 load.global.4.coherent i64 32, u1 true\n  F\n  %2 = i32 load.global.4 i64 16, u1 "
      "true\n  ret\n",
@@ -88,6 +150,51 @@ TEST_P(WaveFences, KeepThoseThatOrder) {
   wave_fences(*f);
   ASSERT_TRUE(ir::verify(*f));
   EXPECT_EQ(ir::print(*f), ir::print(*expected));
+}
+
+/// What is known of addresses from outside.
+TEST(WaveFenceFacts, SeparateBuffersAndRanges) {
+  constexpr std::string_view body =
+      "b0:\n  %1 = uniform i64 input.kernarg_ptr\n  %2 = uniform i32x4 load.global.4.invariant %1, u1 true\n"
+      "  %3 = uniform i32 extract.0 %2\n  %4 = uniform i32 extract.1 %2\n  %5 = uniform i32 extract.2 %2\n"
+      "  %6 = uniform i32 extract.3 %2\n  %7 = uniform i64 pack64 %3, %4\n  %8 = uniform i64 pack64 %5, %6\n"
+      "  %9 = i32 input.local_id_x\n  %10 = i64 zext %9\n  %11 = i64 add %7, %10\n  %12 = i64 add %8, %10\n"
+      "  %13 = i32 load.global.4 %11, u1 true\n  F\n  store.global.4 %12, u1 true, %13\n  br b1\n"
+      "b1: from b0, b1\n  %14 = i64 phi %12, %16\n  F\n  %15 = i32 load.global.4 %11, u1 true\n"
+      "  %16 = i64 add %14, i64 4\n  F\n  store.global.4 %16, u1 true, %15\n  %17 = u1 eq %15, i32 0\n"
+      "  %18 = uniform u1 any %17\n  cond_br %18, b1, b2\nb2: from b1\n  ret\n";
+  const auto left = [&](const FenceFacts& facts) {
+    auto f = ir::parse(with_fences(std::string(body), ""));
+    EXPECT_TRUE(f) << (f ? "" : f.error().to_string());
+    wave_fences(*f, facts);
+    return ir::print(*f);
+  };
+  const auto expected = [&](const char* fences) {
+    return ir::print(*ir::parse(with_fences(std::string(body), fences)));
+  };
+  EXPECT_EQ(left({}), expected("kkk"));
+  EXPECT_EQ(left({.separate_pointers = {0, 8}}), expected("--k")) << "the last: stores of two turns";
+  EXPECT_EQ(left({.separate_pointers = {0}}), expected("kkk")) << "the other pointer may lead anywhere";
+}
+
+/// Many places, around nested loops: few are kept apart, and it ends.
+TEST(WaveFenceFacts, MorePlacesThanAreKeptApart) {
+  std::string body = "b0:\n  %1 = i32 lane_id\n  br b1\nb1: from b0, b2\n  br b2\nb2: from b1, b2\n";
+  int next = 2;
+  for (int i = 0; i < 40; ++i, next += 2) {
+    body += "  %" + std::to_string(next) + " = i32 mul %1, i32 " + std::to_string(64 * i + 4) + "\n  %" +
+            std::to_string(next + 1) + " = i32 load.lds.4 %" + std::to_string(next) +
+            ", u1 true\n  F\n  store.lds.4 %" + std::to_string(next) + ", u1 true, i32 1\n";
+  }
+  body += "  %900 = uniform i32 input.workgroup_id_x\n  %901 = uniform u1 eq %900, i32 0\n  cond_br %901, "
+          "b2, b3\n"
+          "b3: from b2\n  cond_br %901, b1, b4\nb4: from b3\n  ret\n";
+  body.replace(body.find("from b0, b2\n  br b2"), 11, "from b0, b3");
+  auto f = ir::parse(with_fences(body, ""));
+  ASSERT_TRUE(f) << f.error().to_string();
+  const std::string before = ir::print(*f);
+  wave_fences(*f);
+  EXPECT_EQ(ir::print(*f), before) << "waves may talk: all stay";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, WaveFences, testing::ValuesIn(cases),

@@ -68,6 +68,32 @@ TEST(Compile, NativeSeatsNeedTheirWidth) {
   EXPECT_EQ(compiled.error().kind, ErrorKind::unsupported);
 }
 
+/// Lanes that have nothing to do with each other may sit anywhere; others are refused by what they do.
+TEST(Compile, IndependentSeats) {
+  for (const unsigned subgroup : {1u, 8u, 16u, 64u, 128u}) {
+    auto binary = example_binary("saxpy");
+    ASSERT_TRUE(binary);
+    CompileOptions options;
+    options.host.subgroup_size = subgroup;
+    options.host.subgroup_operations = subgroup > 1;
+    options.separate_buffers = true;
+    options.validate = true;
+    for (const WaveSeating seating : {WaveSeating::automatic, WaveSeating::independent}) {
+      options.seating = seating;
+      auto compiled = compile(*binary, binary->kernels.front(), options);
+      ASSERT_TRUE(compiled) << compiled.error().to_string();
+      EXPECT_TRUE(compiled->seating.independent);
+      EXPECT_EQ(compiled->seating.copies(), 1u);
+      EXPECT_EQ(compiled->module.subgroup_size, 0u) << "any";
+    }
+    options.seating = WaveSeating::automatic;
+    options.separate_buffers = false; // what one lane stores another may load
+    auto compiled = compile(*binary, binary->kernels.front(), options);
+    ASSERT_TRUE(compiled) << compiled.error().to_string();
+    EXPECT_FALSE(compiled->seating.independent);
+  }
+}
+
 TEST(Compile, PublicApi) {
   auto none = Program::load({});
   EXPECT_FALSE(none);

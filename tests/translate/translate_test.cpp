@@ -101,7 +101,31 @@ b2: from b0, b1
   EXPECT_EQ(translated(words64, 64), translated(words));
 }
 
-/// A compute unit's cache is the workgroup's matter, and a barrier's; the others are the device's.
+/// A compute unit's cache is the workgroup's matter: nothing to order before the first access, nothing behind
+/// a barrier. The others are the device's. The memory pipelines keep a wave's accesses in order, waited for
+/// or not; an invalidated cache does not.
+TEST(Translate, AccessesOfOneMemoryAreInOrder) {
+  const uint32_t words[] = {
+      0xd8340000, 0x00000200, // ds_write_b32 v0, v2
+      0xe1c40000, 0x00000000, // buffer_gl0_inv
+      0xd8d80000, 0x03000001, // ds_read_b32 v3, v1
+      0xd8340000, 0x00000300, // ds_write_b32 v0, v3
+      0xbf810000,             // s_endpgm
+  };
+  EXPECT_EQ(translated(words), R"(
+b0:
+  %1 = u1 input.initial_exec
+  %2 = i32 input.local_id_x
+  store.lds.4 %2, %1, i32 0
+  group_fence
+  wave_fence
+  %3 = i32 load.lds.4 i32 0, %1
+  wave_fence
+  store.lds.4 %2, %1, %3
+  ret
+)");
+}
+
 TEST(Translate, CacheInvalidationsAreFences) {
   const uint32_t words[] = {
       0xe1c40000, 0x00000000, // buffer_gl0_inv
@@ -112,7 +136,6 @@ TEST(Translate, CacheInvalidationsAreFences) {
   };
   EXPECT_EQ(translated(words), R"(
 b0:
-  group_fence
   barrier
   memory_fence
   ret
@@ -191,6 +214,7 @@ b0:
   %13 = uniform i64 pack64 %6, %7
   %14 = uniform i64 add %13, i64 64
   %15 = i64 add %9, %14
+  wave_fence
   store.global.4 %15, %1, %12
   ret
 )");

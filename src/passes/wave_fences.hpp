@@ -1,0 +1,26 @@
+// Fences among the lanes of a wave, and which of them order something.
+#pragma once
+
+#include "ir/ir.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace lanewise::passes {
+
+/// What is known of addresses. All may be empty.
+struct FenceFacts {
+  /// For each value numbers that it never goes below and never exceeds (spirv::known_bounds).
+  std::vector<uint64_t> least, most;
+  /// Offsets in the kernarg segment of pointers whose buffers do not overlap, ascending; nothing reaches into
+  /// one of the buffers by another's pointer.
+  std::vector<uint32_t> separate_pointers;
+};
+
+/// Removes fences that keep no two accesses apart whose order anybody could tell (docs/passes.md, "Fences").
+/// Runs on waves, and again on invocations, where the lanes' addresses are known better. At most linear in
+/// blocks times a small constant set of what is pending.
+bool wave_fences(ir::Function& f, const FenceFacts& facts);
+bool wave_fences(ir::Function& f);
+
+} // namespace lanewise::passes
