@@ -58,13 +58,14 @@ class Roots {
       return r;
     }
     if (inst.op == Op::extract)
-      if (const auto at = argument_at(f_.operand(v, 0)))
-        return pointer_at(*at + 4 * static_cast<uint32_t>(inst.imm));
+      if (const auto at = kernarg_offset(f_, f_.operand(v, 0)))
+        return pointer_at(*at + static_cast<uint32_t>(inst.imm) *
+                                    MemoryAccess::unpack(f_[f_.operand(v, 0)].imm).bytes);
     if (inst.op == Op::select) return joined(root_[f_.operand(v, 1).index], root_[f_.operand(v, 2).index]);
     switch (info(inst.op).kind) {
     case OpKind::pure: break;
     case OpKind::load:
-      if (const auto at = argument_at(v); at && inst.components == 1) return pointer_at(*at);
+      if (const auto at = kernarg_offset(f_, v); at && inst.components == 1) return pointer_at(*at);
       return kNumber; // as an address it has no root
     case OpKind::input:
     case OpKind::atomic: return kNumber;
@@ -78,19 +79,6 @@ class Roots {
     return r;
   }
 
-  /// Offset of a load of arguments in the kernarg segment.
-  [[nodiscard]] std::optional<uint32_t> argument_at(Value v) const {
-    if (f_[v].op != Op::load || MemoryAccess::unpack(f_[v].imm).space != Space::global) return {};
-    Value address = f_.operand(v, 0);
-    uint64_t offset = 0;
-    if (f_[address].op == Op::add && f_.is_constant(f_.operand(address, 1))) {
-      offset = f_[f_.operand(address, 1)].imm;
-      address = f_.operand(address, 0);
-    }
-    const bool arguments =
-        f_[address].op == Op::input && static_cast<Input>(f_[address].imm) == Input::kernarg_ptr;
-    return arguments && offset < kNumber - 64 ? std::optional(static_cast<uint32_t>(offset)) : std::nullopt;
-  }
   /// The pointer that a dword of the kernarg segment belongs to, either half.
   [[nodiscard]] uint32_t pointer_at(uint32_t offset) const {
     const auto behind = std::ranges::upper_bound(pointers_, offset);
@@ -105,6 +93,19 @@ class Roots {
 };
 
 } // namespace
+
+std::optional<uint32_t> kernarg_offset(const Function& f, Value load) {
+  if (f[load].op != Op::load || MemoryAccess::unpack(f[load].imm).space != Space::global) return {};
+  Value address = f.operand(load, 0);
+  uint64_t offset = 0;
+  if (f[address].op == Op::add && f.is_constant(f.operand(address, 1))) {
+    offset = f[f.operand(address, 1)].imm;
+    address = f.operand(address, 0);
+  }
+  const bool arguments =
+      f[address].op == Op::input && static_cast<Input>(f[address].imm) == Input::kernarg_ptr;
+  return arguments && offset < kNumber - 64 ? std::optional(static_cast<uint32_t>(offset)) : std::nullopt;
+}
 
 std::vector<uint32_t> buffer_roots(const Function& f, std::span<const uint32_t> pointers) {
   if (pointers.empty()) return std::vector<uint32_t>(f.value_count(), kNoRoot);

@@ -3,6 +3,7 @@
 
 #include "ir/ir.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,5 +21,8 @@ inline constexpr uint32_t kNoRoot = ~0u;
 ///     pack64(%1.0, %1.1) + zext(%2 << 2)                 root 8
 ///     phi(that, phi + 4)                                 root 8, around the loop too
 [[nodiscard]] std::vector<uint32_t> buffer_roots(const ir::Function& f, std::span<const uint32_t> pointers);
+
+/// Where in the kernarg segment a load starts, if that is known.
+[[nodiscard]] std::optional<uint32_t> kernarg_offset(const ir::Function& f, ir::Value load);
 
 } // namespace lanewise::analysis

@@ -23,6 +23,8 @@ void add_target_options(Command& command, TargetOptions& options) {
   command.number("--dynamic-lds", options.dynamic_lds, "bytes of LDS behind the static ones").range(0, 65536);
   command.flag("--full", options.full, "promise that every grid is a multiple of the block");
   command.flag("--separate", options.separate, "promise that buffers given as arguments do not overlap");
+  command.flag("--aligned", options.aligned,
+               "promise that buffers given as arguments start at multiples of 8 bytes");
   add_pass_options(command, options.passes);
   command.flag(
       "--reconverges", options.reconverges,
@@ -52,6 +54,7 @@ Expected<runtime::CompileOptions> compile_options(const TargetOptions& o) {
   options.dynamic_lds_bytes = o.dynamic_lds;
   if (o.full) options.partial_workgroups = {};
   options.separate_buffers = o.separate;
+  options.aligned_buffers = o.aligned;
   options.without = o.passes.without;
   options.calls = o.passes.calls.value();
   options.host.device.unaligned_global |= o.unaligned;

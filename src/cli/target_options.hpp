@@ -10,7 +10,7 @@ struct TargetOptions {
   PassOptions passes;
   std::string to = "spirv", wave = "auto", block, device;
   uint32_t subgroup = 32, dynamic_lds = 0;
-  bool full = false, separate = false, reconverges = false, unaligned = false;
+  bool full = false, separate = false, aligned = false, reconverges = false, unaligned = false;
 };
 
 void add_target_options(Command& command, TargetOptions& options);

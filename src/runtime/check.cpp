@@ -111,7 +111,8 @@ class Checker {
       // The interpreter has them all, and its lanes meet again.
       c.host.subgroup_operations = true;
       c.host.device.shader_clock = c.host.device.reconverges = true;
-      c.separate_buffers = has_separate_buffers(launch_);
+      c.separate_buffers = buffer_facts(launch_).separate;
+      c.aligned_buffers = buffer_facts(launch_).aligned;
     }
     c.seating = options_.seating;
     if (options_.subgroup_size) {

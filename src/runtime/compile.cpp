@@ -152,16 +152,22 @@ bool leaves_out(const CompileOptions& options, std::string_view pass) {
   return std::ranges::find(options.without, pass) != options.without.end();
 }
 
+/// Offsets in the kernarg segment of pointers to buffers, ascending.
+std::vector<uint32_t> buffer_pointers(const container::Kernel& kernel) {
+  std::vector<uint32_t> offsets;
+  for (const container::KernelArgument& a : kernel.arguments)
+    if (a.value_kind == "global_buffer") offsets.push_back(a.offset);
+  std::ranges::sort(offsets);
+  return offsets;
+}
+
 /// What fences may rely on: where lanes and buffers lie.
 passes::FenceFacts fence_facts(const ir::Function& f, const container::Kernel& kernel,
                                const CompileOptions& options, const spirv::Seating& seating) {
   passes::FenceFacts facts;
   facts.most = spirv::known_bounds(f, seating);
   facts.least = spirv::known_least(f, facts.most);
-  if (!options.separate_buffers) return facts;
-  for (const container::KernelArgument& a : kernel.arguments)
-    if (a.value_kind == "global_buffer") facts.separate_pointers.push_back(a.offset);
-  std::ranges::sort(facts.separate_pointers);
+  if (options.separate_buffers) facts.separate_pointers = buffer_pointers(kernel);
   return facts;
 }
 
@@ -263,6 +269,7 @@ Expected<void> finish(ir::Program& program, const container::Kernel& kernel, con
   emit.seating = result.seating;
   emit.device = options.host.device;
   emit.dynamic_lds_bytes = options.dynamic_lds_bytes;
+  if (options.aligned_buffers) emit.aligned_pointers = buffer_pointers(kernel);
   emit.debug_names = options.debug_names;
   emit.trace = options.trace;
   auto module = spirv::emit(*lowered, emit);

@@ -57,8 +57,9 @@ struct CompileOptions {
   std::array<bool, 3> partial_workgroups{true, true, true};
   /// No two pointer arguments lead to the same memory, and none is used to reach another's.
   bool separate_buffers = false;
-  bool verify = false;   ///< the IR verifier after every stage and pass
-  bool validate = false; ///< the SPIR-V validator on the result
+  bool aligned_buffers = false; ///< pointer arguments are multiples of 8
+  bool verify = false;          ///< the IR verifier after every stage and pass
+  bool validate = false;        ///< the SPIR-V validator on the result
   bool debug_names = false;
   bool explain = false;             ///< fill passes.exec_select.kept
   bool trace = false;               ///< fill module.origins

@@ -13,7 +13,9 @@ CompileOptions compile_options(const Launch& launch, VulkanDevice& device) {
   options.block = launch.block;
   options.dynamic_lds_bytes = lds_bytes(launch) - launch.kernel->descriptor.group_segment_fixed_size;
   for (unsigned i = 0; i < 3; ++i) options.partial_workgroups[i] = launch.grid[i] % launch.block[i] != 0;
-  options.separate_buffers = has_separate_buffers(launch);
+  const BufferFacts facts = buffer_facts(launch);
+  options.separate_buffers = facts.separate;
+  options.aligned_buffers = facts.aligned;
   options.host = host_traits(device);
   return options;
 }

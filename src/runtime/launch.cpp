@@ -147,14 +147,19 @@ std::array<uint32_t, 3> default_block(const container::Kernel& kernel, const std
   return block;
 }
 
-bool has_separate_buffers(const Launch& launch) {
+BufferFacts buffer_facts(const Launch& launch) {
+  BufferFacts facts{.separate = true, .aligned = true};
   std::vector<bool> used(launch.buffers.size());
-  for (const Argument& a : launch.arguments) {
-    if (a.kind != Argument::Kind::buffer) continue;
-    if (a.buffer >= used.size() || used[a.buffer]) return false;
+  const auto wanted = explicit_arguments(*launch.kernel);
+  for (size_t i = 0; i < launch.arguments.size() && i < wanted.size(); ++i) {
+    const Argument& a = launch.arguments[i];
+    if (wanted[i]->value_kind != "global_buffer" || a.kind == Argument::Kind::null) continue;
+    if (a.kind != Argument::Kind::buffer || a.buffer >= used.size()) return {};
+    facts.separate = facts.separate && !used[a.buffer];
+    facts.aligned = facts.aligned && a.address % 8 == 0;
     used[a.buffer] = true;
   }
-  return true;
+  return facts;
 }
 
 uint32_t lds_bytes(const Launch& launch) {

@@ -71,8 +71,13 @@ explicit_arguments(const container::Kernel& kernel);
 /// about arguments carry describe_arguments() as their hint.
 [[nodiscard]] Expected<void> check_launch(const Launch& launch);
 
-/// No two arguments lead to one buffer. Buffers never overlap, so neither do the arguments' memories.
-[[nodiscard]] bool has_separate_buffers(const Launch& launch);
+/// What the memories that pointer arguments lead to have in common. Buffers never overlap and start at
+/// multiples of 16 bytes.
+struct BufferFacts {
+  bool separate = false; ///< no two arguments lead to one buffer
+  bool aligned = false;  ///< all pointers are multiples of 8
+};
+[[nodiscard]] BufferFacts buffer_facts(const Launch& launch);
 
 /// LDS bytes of a workgroup: static, then the dynamic arguments, each aligned to 16.
 [[nodiscard]] uint32_t lds_bytes(const Launch& launch);

@@ -1,5 +1,7 @@
 #include "spirv/alignment.hpp"
 
+#include "analysis/buffer_roots.hpp"
+
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +20,8 @@ bool is_pointer(ir::Input which) {
 
 class Rules {
  public:
-  Rules(const ir::Function& f, const std::vector<uint8_t>& known) : f_(f), known_(known) {}
+  Rules(const ir::Function& f, const std::vector<uint8_t>& known, std::span<const uint32_t> aligned)
+      : f_(f), known_(known), aligned_(aligned) {}
 
   [[nodiscard]] uint8_t operator()(Value v) const {
     const ir::Inst& inst = f_[v];
@@ -36,6 +39,8 @@ class Rules {
     case Op::and_: return std::max(operand(v, 0), operand(v, 1));
     case Op::mul: return static_cast<uint8_t>(std::min<int>(most, operand(v, 0) + operand(v, 1)));
     case Op::shl: return shifted(v);
+    case Op::load: return inst.components == 1 && is_aligned_argument(v, 0) ? most : uint8_t{0};
+    case Op::extract: return is_aligned_argument(f_.operand(v, 0), inst.imm) ? most : uint8_t{0};
     case Op::zext:
     case Op::sext:
     case Op::trunc:
@@ -64,15 +69,24 @@ class Rules {
     return static_cast<uint8_t>(std::min<uint64_t>(most, operand(v, 0) + by));
   }
 
+  /// The component of a load is an aligned pointer, or its lower half.
+  [[nodiscard]] bool is_aligned_argument(Value load, uint64_t component) const {
+    if (aligned_.empty()) return false;
+    const auto at = analysis::kernarg_offset(f_, load);
+    return at && std::ranges::binary_search(aligned_,
+                                            *at + component * ir::MemoryAccess::unpack(f_[load].imm).bytes);
+  }
+
   const ir::Function& f_;
   const std::vector<uint8_t>& known_;
+  std::span<const uint32_t> aligned_;
 };
 
 } // namespace
 
-std::vector<uint8_t> known_low_zeros(const ir::Function& f) {
+std::vector<uint8_t> known_low_zeros(const ir::Function& f, std::span<const uint32_t> aligned) {
   std::vector<uint8_t> known(f.value_count(), most);
-  const Rules rules(f, known);
+  const Rules rules(f, known, aligned);
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 0; i < known.size(); ++i) {

@@ -35,6 +35,8 @@ struct EmitOptions {
   Seating seating;
   DeviceTraits device;
   uint32_t dynamic_lds_bytes = 0; ///< on top of the function's own
+  /// Offsets in the kernarg segment of pointers that are multiples of 8, ascending.
+  std::vector<uint32_t> aligned_pointers;
   bool debug_names = false;
   /// LDS and scratch start as zeros (shaderZeroInitializeWorkgroupMemory), as in the emulator; costs time.
   /// The guest's own hardware promises nothing.

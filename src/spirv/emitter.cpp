@@ -59,7 +59,7 @@ uint64_t Emitter::bound(ir::Value v) {
 }
 
 unsigned Emitter::low_zeros(ir::Value v) {
-  if (low_zeros_.empty()) low_zeros_ = known_low_zeros(f);
+  if (low_zeros_.empty()) low_zeros_ = known_low_zeros(f, options.aligned_pointers);
   return low_zeros_[v.index];
 }
 

@@ -163,5 +163,35 @@ b2: from b1
   }
 }
 
+/// What is promised of pointers among the arguments goes on to addresses made of them.
+TEST(KnownLowZeros, PointersAmongTheArguments) {
+  const Function f = test::parse(R"(function "f" wave32 lds 0 scratch 0 {
+b0: @0x0
+  %1 = uniform i64 input.kernarg_ptr
+  %2 = uniform i64 add %1, i64 8
+  %3 = uniform i32x4 load.global.4.invariant %2, u1 true
+  %4 = uniform i32 extract.0 %3
+  %5 = uniform i32 extract.1 %3
+  %6 = uniform i32 extract.2 %3
+  %7 = uniform i32 extract.3 %3
+  %8 = uniform i64 pack64 %4, %5
+  %9 = uniform i64 pack64 %6, %7
+  %10 = uniform i64 add %8, i64 4
+  %11 = uniform i64 add %9, i64 4
+  ret
+}
+)");
+  const auto zeros_of_sums = [&](std::vector<uint32_t> aligned) {
+    std::vector<unsigned> found;
+    const auto known = known_low_zeros(f, aligned);
+    for (const Value v : f.blocks[0].instructions)
+      if (f[v].op == ir::Op::add && f[f.operand(v, 0)].op == ir::Op::pack64) found.push_back(known[v.index]);
+    return found;
+  };
+  EXPECT_EQ(zeros_of_sums({}), (std::vector<unsigned>{0, 0}));
+  EXPECT_EQ(zeros_of_sums({8}), (std::vector<unsigned>{2, 0}));
+  EXPECT_EQ(zeros_of_sums({0, 16}), (std::vector<unsigned>{0, 2}));
+}
+
 } // namespace
 } // namespace lanewise::spirv
