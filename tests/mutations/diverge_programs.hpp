@@ -44,6 +44,8 @@ join%:
     {"stores_unchecked", passes::BrokenDivergeRule::stores_unchecked, R"(
   v_and_b32 v12, 28, v9
   ds_write_b32 v12, v8
+  s_waitcnt lgkmcnt(0)
+  s_barrier
   even_lanes
   s_cbranch_execz join%
   s_mov_b32 exec_lo, s30
