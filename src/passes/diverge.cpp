@@ -1,5 +1,7 @@
 #include "passes/diverge.hpp"
 
+#include "passes/equal_outside.hpp"
+
 #include "analysis/lane_demand.hpp"
 #include "ir/dominators.hpp"
 
@@ -18,13 +20,14 @@ using analysis::kTrue;
 
 namespace {
 
-/// Steps that one question about equal values may take; more is answered "unknown".
+/// Steps that the question what a mask is in lanes that are out may take.
 constexpr unsigned kMaxSteps = 400;
 
 class Diverge {
  public:
   Diverge(Function& f, const DivergeOptions& options)
-      : options_(options), f_(f), dominators_(f), masks_(f), home_(f.value_count(), kNoBlock) {}
+      : options_(options), f_(f), dominators_(f), masks_(f), home_(f.value_count(), kNoBlock),
+        equal_outside_(f, masks_, dominators_, home_) {}
 
   DivergeResult run() {
     if (!masks_.usable()) return result_;
@@ -189,17 +192,12 @@ class Diverge {
         if (predecessors[e] == b.from) around = f_.operand(phi, e);
       for (unsigned e = 0; e < predecessors.size(); ++e) {
         if (!region.contains(predecessors[e].index)) continue;
-        const size_t kept = kept_.size();
-        loops_behind_ = b.from;
-        const bool equal = equal_outside(f_.operand(phi, e), around, m);
-        loops_behind_.reset();
-        if (equal) continue;
-        kept_.resize(kept);
+        if (equal_outside_.around_loops(f_.operand(phi, e), around, m, b.from, kept_)) continue;
         // Or equal in those lanes outside that somebody looks at.
         const Formula asked = masks_.across_edge(demand().demand(phi), b.outside, e);
         const auto told = masks_.bounded().and_(asked, FormulaPool::not_(m));
         if (!told) return false;
-        if (*told != kFalse && !equal_outside(f_.operand(phi, e), around, FormulaPool::not_(*told)))
+        if (*told != kFalse && !equal_outside_(f_.operand(phi, e), around, FormulaPool::not_(*told)))
           return false;
       }
     }
@@ -333,9 +331,9 @@ class Diverge {
     for (const Value phi : f_[facts.header].instructions) {
       if (f_[phi].op != Op::phi || still) break;
       if (f_[phi].type != f_[v].type || f_[phi].components != 1) continue;
-      bool carries = equal_outside(v, phi, facts.in);
+      bool carries = equal_outside_(v, phi, facts.in);
       for (unsigned e = 0; e < predecessors.size() && carries; ++e)
-        if (masks_.is_back_edge(facts.header, e)) carries = equal_outside(f_.operand(phi, e), v, facts.stay);
+        if (masks_.is_back_edge(facts.header, e)) carries = equal_outside_(f_.operand(phi, e), v, facts.stay);
       still = carries;
       if (still) facts.pairs.push_back({phi, v});
     }
@@ -368,66 +366,6 @@ class Diverge {
       v = a_off ? b : a;
     }
     return v;
-  }
-
-  // -- equal values
-  // ---------------------------------------------------------------------------------------------------
-
-  /// x and y are equal in every lane outside `mask`. Around loops this is an induction: what was asked
-  /// already counts as true.
-  bool equal_outside(Value x, Value y, Formula mask) {
-    steps_ = 0;
-    asked_.clear();
-    return equal(x, y, mask);
-  }
-
-  bool equal(Value x, Value y, Formula mask) {
-    if (x == y) return true;
-    if (f_[x].type != f_[y].type || f_[x].components != 1) return false;
-    if (f_.is_constant(x) && f_.is_constant(y)) return f_[x].imm == f_[y].imm;
-    if (++steps_ > kMaxSteps) return false;
-    if (!asked_.insert(uint64_t{x.index} << 32 | y.index).second) return true;
-    if (f_[x].type == Type::u1 && masks_equal(x, y, mask)) return true;
-    const Formula outside = FormulaPool::not_(mask);
-    if (f_[x].op == Op::select) {
-      const Formula m = formula(f_.operand(x, 0));
-      if (implies(m, mask)) return equal(f_.operand(x, 2), y, mask);
-      if (implies(outside, m)) return equal(f_.operand(x, 1), y, mask);
-    }
-    // A load reads 0 where it is off.
-    if (f_[x].op == Op::load && f_.is_constant(y, 0)) return implies(formula(f_.operand(x, 1)), mask);
-    if (f_[x].op == Op::phi && masks_.is_loop_header(Block{home_[x.index]}) && !keeps(x, y)) return false;
-    if (f_[x].op == Op::phi) {
-      for (const Value o : f_.operands(x))
-        if (!equal(o, y, mask)) return false;
-      return true;
-    }
-    return same_operation(x, y, mask);
-  }
-
-  /// The phi of a loop may be equal to y in every turn: neither y nor the mask that is asked about changes in
-  /// the loop.
-  bool keeps(Value phi, Value y) {
-    const Block header{home_[phi.index]};
-    if (!loops_behind_ || header == *loops_behind_ || !dominators_.dominates(*loops_behind_, header))
-      return false;
-    const Block home{home_[y.index]};
-    if (!f_.is_constant(y) && (home == header || !dominators_.dominates(home, header))) return false;
-    kept_.push_back({phi, y});
-    return true;
-  }
-
-  bool masks_equal(Value x, Value y, Formula mask) {
-    const auto differ = masks_.bounded().xor_(formula(x), formula(y));
-    return differ && implies(*differ, mask);
-  }
-
-  bool same_operation(Value x, Value y, Formula mask) {
-    if (f_[x].op != f_[y].op || f_[x].imm != f_[y].imm || info(f_[x].op).kind != OpKind::pure) return false;
-    if (f_[x].operand_count != f_[y].operand_count) return false;
-    for (unsigned i = 0; i < f_[x].operand_count; ++i)
-      if (!equal(f_.operand(x, i), f_.operand(y, i), mask)) return false;
-    return true;
   }
 
   // -- what is known inside
@@ -507,9 +445,7 @@ class Diverge {
   std::vector<std::pair<Block, Value>> branches_;
   analysis::DivergeClaims claims_;
   std::vector<analysis::DivergeClaims::Kept> kept_; ///< what the region leans on that is asked about
-  std::optional<Block>
-      loops_behind_; ///< the mask that is asked about stands still in loops behind this block
-  std::unordered_set<uint64_t> asked_;
+  EqualOutside equal_outside_;
   unsigned steps_ = 0;
   DivergeResult result_;
 };
