@@ -29,12 +29,12 @@ class FlatMemory final : public InterpreterMemory {
   std::vector<uint8_t> bytes;
 };
 
-/// The order in which the lanes of a wave execute.
+/// The order in which the lanes of a wave execute. Apart, a lane goes on by itself up to the next operation
+/// that lanes do together, or to the next barrier in a program that has none: what fences are for shows.
 enum class LaneOrder : uint8_t {
   together,   ///< each instruction in all lanes before the next, as on the guest
-  ascending,  ///< as far apart as the program allows: up to the next operation that lanes do together, and
-              ///< with none, to the
-  descending, ///< next barrier, one lane after the other. What a program needs of its fences shows.
+  ascending,  ///< apart, the lowest lane first
+  descending, ///< apart, the highest lane first
 };
 
 struct InterpreterDispatch {

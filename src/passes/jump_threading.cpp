@@ -9,13 +9,10 @@
 //
 // Compilers for AMD make such joins of every loop with two ways out and every condition of two parts, because
 // their branches are those of waves.
-#include "ir/builder.hpp"
-#include "ir/dominators.hpp"
-#include "passes/passes.hpp"
-#include "passes/replacements.hpp"
-
 #include "cfg/loops.hpp"
+#include "ir/dominators.hpp"
 #include "ir/graph.hpp"
+#include "passes/passes.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -134,9 +131,7 @@ class JumpThreading {
     } else if (phis + 1 != list.size()) {
       return {};
     }
-    const bool own = f_[d.phi].op == Op::phi &&
-                     std::find(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(phis), d.phi) !=
-                         list.begin() + static_cast<std::ptrdiff_t>(phis);
+    const bool own = f_[d.phi].op == Op::phi && index_.home[d.phi.index] == b.index;
     return own ? std::optional(d) : std::nullopt;
   }
 

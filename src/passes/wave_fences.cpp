@@ -5,10 +5,9 @@
 //                                  %1 = load.global p + 4 * lane
 //                                  wave_fence                       goes: every lane has its own
 //                                  store.global p + 4 * lane
-//   another wave                 it talks without a barrier: through coherent accesses, or through LDS that
-//   is read and
-//                                written between the same two barriers:
-//                                  store.lds a; barrier; load.lds b  no talk
+//   another wave                 it talks without a barrier: by coherent accesses, or by LDS that is both
+//                                read and written between two barriers:
+//                                  store.lds a; barrier; load.lds b         no talk
 //                                  store.lds a; wave_fence; load.lds flag
 //
 // Waves are taken to meet at the same barriers, as SPIR-V has it.
@@ -402,13 +401,14 @@ class WaveFences {
 
 } // namespace
 
-bool wave_fences(Function& f, const FenceFacts& facts) {
-  const bool any = std::ranges::any_of(f.blocks, [&](const BasicBlock& b) {
+bool has_fences(const Function& f) {
+  return std::ranges::any_of(f.blocks, [&](const BasicBlock& b) {
     return std::ranges::any_of(
         b.instructions, [&](Value v) { return f[v].op == Op::wave_fence || f[v].op == Op::group_fence; });
   });
-  return any && WaveFences(f, facts).run();
 }
+
+bool wave_fences(Function& f, const FenceFacts& facts) { return has_fences(f) && WaveFences(f, facts).run(); }
 
 bool wave_fences(Function& f) { return wave_fences(f, {}); }
 

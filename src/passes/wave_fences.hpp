@@ -22,5 +22,7 @@ struct FenceFacts {
 /// blocks times a small constant set of what is pending.
 bool wave_fences(ir::Function& f, const FenceFacts& facts);
 bool wave_fences(ir::Function& f);
+/// Whether there is anything for it to do.
+[[nodiscard]] bool has_fences(const ir::Function& f);
 
 } // namespace lanewise::passes

@@ -186,7 +186,7 @@ Expected<ir::Program> lower_to_seat(const ir::Program& program, const container:
   for_each_function(*lowered, [&](ir::Function& f) {
     passes::simplify(f);
     passes::dead_code(f);
-    if (!leaves_out(options, "wave_fences"))
+    if (!leaves_out(options, "wave_fences") && passes::has_fences(f))
       passes::wave_fences(f, fence_facts(f, kernel, options, result.seating));
   });
   link::narrow_interfaces(*lowered);
