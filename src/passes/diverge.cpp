@@ -23,6 +23,20 @@ namespace {
 /// Steps that the question what a mask is in lanes that are out may take.
 constexpr unsigned kMaxSteps = 400;
 
+/// Operations that lanes do together, votes apart.
+bool among_lanes(Op op) {
+  switch (op) {
+  case Op::host_ballot:
+  case Op::host_shuffle:
+  case Op::host_broadcast:
+  case Op::wave_fence:
+  case Op::call:        // what the callee asks is not known here,
+  case Op::call_return: // and neither is what the caller does next
+    return true;
+  default: return false;
+  }
+}
+
 class Diverge {
  public:
   Diverge(Function& f, const DivergeOptions& options)
@@ -135,22 +149,12 @@ class Diverge {
   }
 
   [[nodiscard]] bool asks_lanes(Value v) const {
-    switch (f_[v].op) {
-    case Op::host_ballot:
-    case Op::host_shuffle:
-    case Op::host_broadcast:
-    case Op::wave_fence:
-    case Op::call:        // what the callee asks is not known here,
-    case Op::call_return: // and neither is what the caller does next
-      return true;
-    case Op::host_any:
-      return std::ranges::any_of(users_->of(v), [&](Value user) {
-        return f_[user].op != Op::cond_br ||
-               std::ranges::find(branches_, Block{home_[user.index]}, &std::pair<Block, Value>::first) ==
-                   branches_.end();
-      });
-    default: return false;
-    }
+    if (f_[v].op != Op::host_any) return among_lanes(f_[v].op);
+    return std::ranges::any_of(users_->of(v), [&](Value user) {
+      return f_[user].op != Op::cond_br ||
+             std::ranges::find(branches_, Block{home_[user.index]}, &std::pair<Block, Value>::first) ==
+                 branches_.end();
+    });
   }
 
   // -- regions
@@ -475,10 +479,7 @@ bool may_diverge(const Function& f, bool reconverges) {
   for (uint32_t i = 0; i < f.blocks.size(); ++i)
     for (const Value v : f.blocks[i].instructions) {
       const Op op = f[v].op;
-      if (op == Op::host_ballot || op == Op::host_shuffle || op == Op::host_broadcast ||
-          op == Op::wave_fence || op == Op::call || op == Op::call_return ||
-          (op == Op::host_any && uses[v.index] != 0))
-        mark({i});
+      if (among_lanes(op) || (op == Op::host_any && uses[v.index] != 0)) mark({i});
     }
   while (!asking.empty()) {
     const Block b = asking.back();

@@ -1,4 +1,4 @@
-#include "ir/dominators.hpp"
+#include "analysis/users.hpp"
 #include "passes/passes.hpp"
 
 #include <algorithm>
@@ -9,25 +9,16 @@ using namespace ir;
 
 namespace {
 
-/// Walks the blocks in order and takes back what depends on the lane. A value that a block before its own has
-/// read (over a back edge) and that turns out to vary makes the walk turn round at the end of the loop.
+/// Walks the blocks in order once and finds most of what depends on the lane. Where a value varies that was
+/// read before it was seen (over a back edge), what depends on it is found from its users. Linear.
 class Uniformity {
  public:
   explicit Uniformity(Function& f) : f_(f), state_(f.value_count()) {}
 
   bool run() {
-    const auto count = static_cast<uint32_t>(f_.blocks.size());
-    for (uint32_t b = 0; b < count;) {
-      visit(b);
-      uint32_t next = b + 1;
-      for (unsigned s = 0; s < f_.blocks[b].successor_count; ++s) {
-        const uint32_t to = f_.blocks[b].successors[s].index;
-        if (to <= first_asker_ && first_asker_ <= b) next = first_asker_;
-      }
-      if (next == count && first_asker_ < count) next = first_asker_;
-      if (next <= b) first_asker_ = kNoBlock;
-      b = next;
-    }
+    for (const BasicBlock& b : f_.blocks)
+      for (const Value v : b.instructions) visit(v);
+    follow_late();
     bool changed = false;
     for (const BasicBlock& b : f_.blocks)
       for (const Value v : b.instructions) {
@@ -42,38 +33,49 @@ class Uniformity {
  private:
   static constexpr uint8_t kVaries = 1, kSeen = 2, kAsked = 4; ///< asked about before it was seen
 
-  void visit(uint32_t b) {
-    for (const Value v : f_.blocks[b].instructions) {
-      uint8_t& state = state_[v.index];
-      state |= kSeen;
-      if (state & kVaries || f_[v].type == Type::none || !varies(v, b)) continue;
-      state |= kVaries;
-      if (state & kAsked) first_asker_ = std::min(first_asker_, asker_[v.index]);
-    }
+  void visit(Value v) {
+    uint8_t& state = state_[v.index];
+    state |= kSeen;
+    if (f_[v].type == Type::none || !varies(v)) return;
+    state |= kVaries;
+    if (state & kAsked) late_.push_back(v);
   }
 
   /// By itself, whatever its operands are, or because an operand does.
-  bool varies(Value v, uint32_t b) {
-    const Inst& inst = f_[v];
-    if (!f_.derive_uniform(inst.op, {}, inst.imm)) return true;
-    const OpKind kind = info(inst.op).kind;
-    if (kind != OpKind::pure && kind != OpKind::load && kind != OpKind::phi) return false;
+  bool varies(Value v) {
+    if (!f_.derive_uniform(f_[v].op, {}, f_[v].imm)) return true;
+    if (!follows_operands(v)) return false;
     bool varies = false;
     for (const Value o : f_.operands(v)) {
       varies = varies || state_[o.index] & kVaries;
-      if (state_[o.index] == 0 && !f_.is_constant(o)) {
-        state_[o.index] = kAsked;
-        if (asker_.empty()) asker_.resize(f_.value_count());
-        asker_[o.index] = b;
-      }
+      if (state_[o.index] == 0 && !f_.is_constant(o)) state_[o.index] = kAsked;
     }
     return varies;
   }
 
+  [[nodiscard]] bool follows_operands(Value v) const {
+    const OpKind kind = info(f_[v].op).kind;
+    return kind == OpKind::pure || kind == OpKind::load || kind == OpKind::phi;
+  }
+
+  void follow_late() {
+    if (late_.empty()) return;
+    const analysis::Users users(f_);
+    while (!late_.empty()) {
+      const Value v = late_.back();
+      late_.pop_back();
+      for (const Value user : users.of(v)) {
+        uint8_t& state = state_[user.index];
+        if (state & kVaries || f_[user].type == Type::none || !follows_operands(user)) continue;
+        state |= kVaries;
+        late_.push_back(user);
+      }
+    }
+  }
+
   Function& f_;
   std::vector<uint8_t> state_;
-  std::vector<uint32_t> asker_; ///< of values asked about before they were seen: the first block that did
-  uint32_t first_asker_ = kNoBlock;
+  std::vector<Value> late_; ///< vary, and were read before that was known
 };
 
 } // namespace

@@ -11,9 +11,35 @@
 namespace lanewise::passes {
 namespace {
 
+/// What depends on the lane, asked again and again until nothing changes.
+std::vector<bool> varying(const ir::Function& f) {
+  std::vector<bool> varies(f.value_count());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ir::BasicBlock& b : f.blocks)
+      for (const ir::Value v : b.instructions) {
+        const ir::OpKind kind = ir::info(f[v].op).kind;
+        const bool follows = kind == ir::OpKind::pure || kind == ir::OpKind::load || kind == ir::OpKind::phi;
+        const auto operands = f.operands(v);
+        const bool now =
+            !f.derive_uniform(f[v].op, {}, f[v].imm) ||
+            (follows && std::ranges::any_of(operands, [&](ir::Value o) { return varies[o.index]; }));
+        changed = changed || (now && !varies[v.index] && f[v].type != ir::Type::none);
+        if (f[v].type != ir::Type::none) varies[v.index] = varies[v.index] || now;
+      }
+  }
+  return varies;
+}
+
 void check_program(uint64_t seed, ir::testing::RandomOptions options) {
   ir::Function f = ir::testing::random_function(seed, options);
   uniformity(f);
+  const std::vector<bool> varies = varying(f);
+  for (const ir::BasicBlock& b : f.blocks)
+    for (const ir::Value v : b.instructions)
+      ASSERT_TRUE(f[v].type == ir::Type::none || f[v].uniform != varies[v.index])
+          << "seed " << seed << ", %" << v.index << '\n'
+          << ir::print(f);
   const auto verified = ir::verify(f);
   ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << '\n' << ir::print(f);
   const auto expected = ir::testing::run_random(f);
