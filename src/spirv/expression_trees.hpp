@@ -1,13 +1,13 @@
 // Expressions that occur again and again become helper functions: the rounds of a hash are a few shapes, each
 // of them dozens of times.
 //
-//   %5 = and %e, %f    %6 = not %e    %7 = and %6, %g    %8 = or %5, %7         (24 words each time)
+//   %5 = and %e, %f    %6 = not %e    %7 = and %6, %g    %8 = or %5, %7         (19 words each time)
 //   ->  %8 = OpFunctionCall %shape %e %f %g                                      (7 words; the body once)
 //
 // A tree is made of 32-bit integer operations of one block of which each is read by the next one only. Its
 // shape is the operations and which leaves are one value. A shape that does not pay is taken apart from the
-// top: the operation there is written as it is, and what it reads may be trees again. Drivers inline all
-// functions.
+// top: the operation there is written as it is, and what it reads may be trees again. NVIDIA's driver inlines
+// all functions.
 #pragma once
 
 #include <array>
