@@ -62,13 +62,33 @@ std::optional<size_t> product(std::string_view text) {
   return result;
 }
 
+std::optional<ElementType> integer_type(size_t bytes, bool is_signed) {
+  using enum ElementType;
+  switch (bytes) {
+  case 1: return is_signed ? i8 : u8;
+  case 2: return is_signed ? i16 : u16;
+  case 4: return is_signed ? i32 : u32;
+  case 8: return is_signed ? i64 : u64;
+  default: return std::nullopt;
+  }
+}
+
+/// A number; 0xffffffff for an int means its bits.
+Expected<void> append_number_or_bits(ElementType type, std::string_view digits, std::vector<uint8_t>& out) {
+  const size_t before = out.size();
+  auto ok = runtime::append_number(type, digits, out);
+  if (ok || !runtime::is_signed(type) || runtime::is_float(type)) return ok;
+  out.resize(before);
+  return runtime::append_number(*integer_type(runtime::bytes(type), false), digits, out);
+}
+
 Expected<std::vector<uint8_t>> list_contents(ElementType type, std::string_view list, size_t count) {
   std::vector<uint8_t> bytes;
   const auto parts = split(list, ',');
   if (parts.size() > 1 && parts.size() != count)
     return bad(fmt::format("{} values for {} elements", parts.size(), count));
   for (std::string_view part : parts)
-    if (auto ok = runtime::append_number(type, part, bytes); !ok) return std::unexpected(ok.error());
+    if (auto ok = append_number_or_bits(type, part, bytes); !ok) return std::unexpected(ok.error());
   const size_t one = runtime::bytes(type);
   if (parts.size() == 1) {
     bytes.resize(count * one);
@@ -115,7 +135,7 @@ Expected<std::vector<uint8_t>> contents(ElementType type, std::string_view init,
     if (equals == parts[i].size() || !index || *index >= count)
       return bad(fmt::format("'{}' is not INDEX=NUMBER with INDEX below {}", parts[i], count));
     std::vector<uint8_t> element;
-    if (auto ok = runtime::append_number(type, parts[i].substr(equals + 1), element); !ok)
+    if (auto ok = append_number_or_bits(type, parts[i].substr(equals + 1), element); !ok)
       return std::unexpected(ok.error());
     std::ranges::copy(element, bytes->begin() + static_cast<std::ptrdiff_t>(*index * element.size()));
   }
@@ -159,17 +179,6 @@ std::optional<Scalar> parse_scalar(const std::string& text) {
   return std::nullopt;
 }
 
-std::optional<ElementType> integer_type(size_t bytes, bool is_signed) {
-  using enum ElementType;
-  switch (bytes) {
-  case 1: return is_signed ? i8 : u8;
-  case 2: return is_signed ? i16 : u16;
-  case 4: return is_signed ? i32 : u32;
-  case 8: return is_signed ? i64 : u64;
-  default: return std::nullopt;
-  }
-}
-
 /// `wanted` is null where there is no metadata, `element` what it says of the type.
 Expected<std::vector<uint8_t>> scalar_bytes(const std::string& text, const container::KernelArgument* wanted,
                                             std::optional<ElementType> element) {
@@ -185,12 +194,7 @@ Expected<std::vector<uint8_t>> scalar_bytes(const std::string& text, const conta
     type = integer_type(wanted->size, scalar->digits.starts_with('-'));
   if (!type) type = scalar->floating ? ElementType::f64 : ElementType::i32;
   std::vector<uint8_t> bytes;
-  auto ok = runtime::append_number(*type, scalar->digits, bytes);
-  if (!ok && runtime::is_signed(*type) && !scalar->floating) { // 0xffffffff for an int means its bits
-    bytes.clear();
-    ok = runtime::append_number(*integer_type(runtime::bytes(*type), false), scalar->digits, bytes);
-  }
-  if (!ok) return std::unexpected(ok.error());
+  if (auto ok = append_number_or_bits(*type, scalar->digits, bytes); !ok) return std::unexpected(ok.error());
   return bytes;
 }
 

@@ -57,6 +57,9 @@ std::string text_of(const runtime::CheckStep& s) {
 
 Json json_of(const runtime::CheckStep& s) {
   Json j{{"by", word(s.by)}, {"name", s.name}, {"outcome", word(s.outcome)}, {"text", s.text}, {"ms", s.ms}};
+  // What the recompiler does not support is no fault of its results.
+  if (s.outcome == Outcome::failed)
+    j["refused"] = s.kind == ErrorKind::unsupported || s.kind == ErrorKind::limit;
   if (s.outcome == Outcome::approximate) {
     j["floats"] = s.distance.floats;
     j["others"] = s.distance.others;

@@ -122,7 +122,7 @@ bool read_hardware(const Wave& w, unsigned id, uint32_t& value) {
     return true;
   case hw_flat_scr_lo: value = static_cast<uint32_t>(w.flat_scratch); return true;
   case hw_flat_scr_hi: value = static_cast<uint32_t>(w.flat_scratch >> 32); return true;
-  case hw_shader_cycles: value = static_cast<uint32_t>(w.instructions) & 0xfffff; return true;
+  case hw_shader_cycles: value = static_cast<uint32_t>(clock_of(w)) & 0xfffff; return true;
   // Where the wave sits and what it has raised: nothing that the emulator models.
   case hw_trapsts:
   case hw_id:

@@ -39,10 +39,8 @@ Flow buffer_load(Wave& w, const Step& s) {
   return Flow::next;
 }
 
-// The clock counts the wave's own instructions, so that runs repeat exactly.
 Flow time(Wave& w, const Step& s) {
-  constexpr uint64_t later = 1'000'003;
-  w.write64(s.in.dst[0], w.instructions + (w.launch->other_turns != 0 ? later : 0));
+  w.write64(s.in.dst[0], clock_of(w));
   return Flow::next;
 }
 

@@ -44,7 +44,9 @@ double ulps(const Buffer& a, const Buffer& b, size_t index) {
     return std::isfinite(element_value(x.type, x.contents, index));
   };
   if (!number(a) || !number(b)) return std::numeric_limits<double>::infinity();
-  return std::abs(static_cast<double>(ordered(a, index)) - static_cast<double>(ordered(b, index)));
+  const auto [low, high] =
+      std::minmax({ordered(a, index), ordered(b, index)}); // as integers: f64 needs all bits
+  return static_cast<double>(static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
 }
 
 } // namespace

@@ -208,16 +208,16 @@ Expected<std::unique_ptr<VulkanDevice>> VulkanDevice::open(const VulkanOptions& 
 }
 
 VulkanDevice::~VulkanDevice() {
-  if (abandoned_) return;
-  if (device_) {
+  if (device_ && !abandoned_) {
     vkDeviceWaitIdle(device_);
     vkDestroyDevice(device_, nullptr);
   }
+  // Its messages come here, so it goes even if the device stays.
   if (messenger_)
     if (auto destroy = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(
             vkGetInstanceProcAddr(instance_, "vkDestroyDebugUtilsMessengerEXT")))
       destroy(instance_, messenger_, nullptr);
-  if (instance_) vkDestroyInstance(instance_, nullptr);
+  if (instance_ && !abandoned_) vkDestroyInstance(instance_, nullptr);
 }
 
 Expected<void> VulkanDevice::create_instance(bool validation) {

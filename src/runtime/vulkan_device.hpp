@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -67,7 +68,13 @@ class VulkanDevice {
   [[nodiscard]] Expected<void> take_validation_messages();
   /// After a time-out the GPU may still run: nothing can be destroyed, the device is left to the process'
   /// end.
-  void abandon() { abandoned_ = true; }
+  void abandon() {
+    abandoned_ = true;
+    any_abandoned_ = true;
+  }
+  /// Some device of this process still works on a dispatch that was given up. A driver may do that on a
+  /// thread of its own that does not survive exit(): end with std::_Exit then.
+  [[nodiscard]] static bool any_abandoned() { return any_abandoned_; }
   [[nodiscard]] bool abandoned() const { return abandoned_; }
 
  private:
@@ -92,6 +99,7 @@ class VulkanDevice {
   std::mutex message_mutex_;
   std::vector<std::string> messages_;
   bool abandoned_ = false;
+  static inline std::atomic<bool> any_abandoned_ = false;
 };
 
 } // namespace lanewise::runtime

@@ -113,19 +113,23 @@ TEST(MadeUpLaunch, OthersThatWriteGoSecond) {
 
 /// The kernel stores only if one element is another with all bits turned: one compare is fulfilled.
 TEST(MadeUpLaunch, AimsAtGuesses) {
-  const auto binary = raw_kernel(runtime::stores_if_guessed);
-  const auto found = find_launch(binary, binary.kernels[0], {});
-  ASSERT_TRUE(found) << found.error().to_string();
-  EXPECT_EQ(found->recipe, "aimed");
-  EXPECT_TRUE(found->wrote && found->determined);
-  const std::string& argument = found->launch.arguments.at(0);
-  EXPECT_NE(argument.find(";2=0x"), std::string::npos) << argument;
-  const auto launch = launch_of(binary, binary.kernels[0], found->launch);
-  ASSERT_TRUE(launch);
-  uint32_t guess = 0, secret = 0;
-  std::memcpy(&guess, &launch->buffers[0].contents[8], 4);
-  std::memcpy(&secret, &launch->buffers[0].contents[12], 4);
-  EXPECT_EQ(guess, ~secret);
+  for (const std::string type : {"uint*", "int*"}) {
+    const auto binary =
+        raw_kernel(runtime::stores_if_guessed, R"({"name": "out", "kind": "global_buffer", "type": ")" +
+                                                   type + R"(", "offset": 0, "size": 8})");
+    const auto found = find_launch(binary, binary.kernels[0], {});
+    ASSERT_TRUE(found) << found.error().to_string();
+    EXPECT_EQ(found->recipe, "aimed");
+    EXPECT_TRUE(found->wrote && found->determined);
+    const std::string& argument = found->launch.arguments.at(0);
+    EXPECT_NE(argument.find(";2=0x"), std::string::npos) << argument;
+    const auto launch = launch_of(binary, binary.kernels[0], found->launch);
+    ASSERT_TRUE(launch);
+    uint32_t guess = 0, secret = 0;
+    std::memcpy(&guess, &launch->buffers[0].contents[8], 4);
+    std::memcpy(&secret, &launch->buffers[0].contents[12], 4);
+    EXPECT_EQ(guess, ~secret);
+  }
 }
 
 TEST(MadeUpLaunch, Refusals) {

@@ -140,6 +140,13 @@ TEST(Differences, DistanceInUlps) {
     EXPECT_EQ(d.floats, row.floats) << row.a << " and " << row.b;
     EXPECT_EQ(d.ulps, row.ulps) << row.a << " and " << row.b;
   }
+  const auto doubles = [](double x) {
+    Buffer b{"d", ElementType::f64, std::vector<uint8_t>(8)};
+    std::memcpy(b.contents.data(), &x, 8);
+    return std::array{b};
+  };
+  EXPECT_EQ(distance(doubles(1), doubles(std::nextafter(1.0, 2.0))).ulps, 1);
+  EXPECT_EQ(distance(doubles(-INT64_MAX), doubles(INT64_MAX)).ulps, 2 * 0x43e0'0000'0000'0000p0 + 1);
   const std::array a{Buffer{"u", ElementType::u8, {1, 2}}}, b{Buffer{"u", ElementType::u8, {1, 3}}};
   EXPECT_EQ(distance(a, b).others, 1u);
 }
