@@ -1,6 +1,7 @@
 // lanewise check: all references against each other on one launch of each kernel.
 #include "cli/check.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -156,33 +157,42 @@ Expected<bool> check_given(const CheckCommand& command, const container::Kernel&
   return check_launch(command, loaded->launch, device);
 }
 
+/// The device that SPIR-V runs on; none if that is not wanted, or if there is none and none was asked for.
+Expected<std::unique_ptr<runtime::VulkanDevice>> open_device(const CheckCommand& command) {
+  const LaunchOptions& given = command.launch;
+  if (command.no_vulkan) return nullptr;
+  auto opened = runtime::VulkanDevice::open({given.device, given.validation});
+  if (opened || !given.device.empty()) return opened;
+  std::cerr << "lanewise: SPIR-V is not run: " << opened.error().to_string() << '\n';
+  return nullptr;
+}
+
 Expected<bool> check(const CheckCommand& command) {
   const LaunchOptions& given = command.launch;
   if (command.made_up && !(given.arguments.empty() && given.grid.empty() && given.block.empty()))
     return fail(ErrorKind::call, "--made-up chooses grid, block and arguments itself", {},
                 "leave out --grid, --block and --arg, or --made-up");
-  std::unique_ptr<runtime::VulkanDevice> device;
-  if (!command.no_vulkan) {
-    auto opened = runtime::VulkanDevice::open({given.device, given.validation});
-    if (opened)
-      device = std::move(*opened);
-    else if (!given.device.empty())
-      return std::unexpected(opened.error());
-    else
-      std::cerr << "lanewise: SPIR-V is not run: " << opened.error().to_string() << '\n';
-  }
+  auto device = open_device(command);
+  if (!device) return std::unexpected(device.error());
   auto binary = load_input(given.input);
   if (!binary) return std::unexpected(binary.error());
   std::vector<std::string> names;
   if (!given.kernel.empty()) names.push_back(given.kernel);
   const auto kernels = pick_kernels(*binary, names);
   if (!kernels) return std::unexpected(kernels.error());
+  if (command.json && command.made_up)
+    print_line({{"kernels", kernels->size()}, {"device", *device ? Json((*device)->info().name) : Json()}});
   bool passed = true;
   std::optional<Error> first;
-  for (size_t i = command.from; i < kernels->size(); ++i) {
+  const size_t end = std::min<size_t>(kernels->size(), size_t{command.from} + command.count);
+  for (size_t i = command.from; i < end; ++i) {
     const container::Kernel& kernel = *(*kernels)[i];
-    auto ok = command.made_up ? check_made_up(command, *binary, kernel, device.get())
-                              : check_given(command, kernel, device.get());
+    if (*device && (*device)->abandoned()) { // it may be at work on the kernel before for ever
+      device = open_device(command);
+      if (!device) return std::unexpected(device.error());
+    }
+    auto ok = command.made_up ? check_made_up(command, *binary, kernel, device->get())
+                              : check_given(command, kernel, device->get());
     if (ok) {
       passed &= *ok;
       continue;
@@ -239,6 +249,7 @@ void add_check(Command& root, int& status) {
   command.flag("--each-pass", options->each_pass,
                "run the IR too with no optional pass, without each one, and with each one alone");
   command.number("--from", options->from, "leave out so many kernels of the file in front");
+  command.number("--count", options->count, "check so many kernels of the file at most");
   command.flag("--exact-nan", options->exact_nan, "NaNs must agree in every bit");
   command.number("--seed", options->seed, "seed of generated arguments, where no --arg is given")
       .show_default();

@@ -14,7 +14,8 @@ struct CheckCommand {
   uint64_t seed = 1;
   uint64_t most_instructions = 1 << 16; ///< of a wave of a made-up launch
   uint32_t elements = 4096;
-  uint32_t from = 0; ///< kernels of the file that are left out in front
+  uint32_t from = 0;    ///< kernels of the file that are left out in front
+  uint32_t count = ~0u; ///< kernels behind these that are checked
   double seconds = 60;
   uint32_t try_selects = 0;
 };

@@ -93,5 +93,40 @@ TEST_F(CorpusCheck, GoesOnBehindCrashesAndLateKernels) {
   expect({"| IR after translation | 1 | 1 | 0 | 0 | 0 | 1 | 0 | 0 |"});
 }
 
+TEST_F(CorpusCheck, TellsWhatDiedBehindTheLastKernel) {
+  const std::string dies =
+      stand_in(R"([[ $* != *clock.co* ]] && exec "$REAL" "$@"; "$REAL" "$@"; kill -SEGV $$)");
+  EXPECT_EQ(check("--no-vulkan --no-passes", dies), 3) << output_;
+  expect({"3 kernels; 2 ran", "| IR after translation | 2 | 1 | 0 | 1 | 0 | 0 | 0 | 0 |",
+          "IR: the process ended behind its last kernel (-11)"});
+}
+
+TEST_F(CorpusCheck, TakesUpWhatEarlierCallsLeft) {
+  const std::string records = folder_ + "/records", resume = " --no-vulkan --no-passes --resume " + records;
+  const std::string crashes = stand_in(R"([[ $* == *clock.co* ]] && kill -SEGV $$; exec "$REAL" "$@")");
+  EXPECT_EQ(check("--no-vulkan --no-passes --json " + records, crashes), 3) << output_;
+  // Nothing is left to run, and what crashed is told again.
+  const std::string never = stand_in("exit 2");
+  EXPECT_EQ(check("--json " + folder_ + "/more" + resume, never), 3) << output_;
+  expect({"clock.co --kernel 'number 0'"});
+  EXPECT_EQ(check("--merge --resume " + folder_ + "/more", never), 3) << output_;
+  expect({"clock.co --kernel 'number 0'", "| IR after translation | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 0 |"});
+  // It alone runs again.
+  const std::string only = stand_in(R"([[ $* == *clock.co* ]] || exit 2; exec "$REAL" "$@")");
+  EXPECT_EQ(check("--retry" + resume, only), 0) << output_;
+  expect({"3 kernels; 2 ran", "| IR after translation | 2 | 1 | 0 | 1 | 0 | 0 | 0 | 0 |"});
+}
+
+TEST_F(CorpusCheck, EndsInTime) {
+  EXPECT_EQ(check("--no-vulkan --until 2", stand_in("sleep 60")), 0) << output_;
+  expect({"0 kernels; 0 ran"});
+}
+
+TEST_F(CorpusCheck, NeedsADevice) {
+  const std::string none = stand_in(R"(VK_DRIVER_FILES=/none VK_ICD_FILENAMES=/none exec "$REAL" "$@")");
+  EXPECT_EQ(check("--no-passes", none), 2) << output_;
+  expect({"there is no Vulkan device"});
+}
+
 } // namespace
 } // namespace lanewise::cli
