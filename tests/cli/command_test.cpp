@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <vector>
@@ -220,9 +221,13 @@ TEST(Command, MadeUpLaunchRunsAgain) {
   const std::string saxpy = code_object("saxpy");
   const Result made_up = call("check " + saxpy + " --made-up --no-vulkan --each-pass --json");
   EXPECT_EQ(made_up.status, 0) << made_up.output;
-  const size_t line = made_up.output.find('\n');
-  const auto launch = nlohmann::json::parse(made_up.output.substr(0, line), nullptr, false);
-  const auto record = nlohmann::json::parse(made_up.output.substr(line + 1), nullptr, false);
+  std::istringstream lines(made_up.output);
+  std::vector<nlohmann::json> parts;
+  for (std::string line; std::getline(lines, line);)
+    parts.push_back(nlohmann::json::parse(line, nullptr, false));
+  ASSERT_EQ(parts.size(), 3u) << made_up.output;
+  EXPECT_EQ(parts[0].dump(), R"({"device":null,"kernels":1})");
+  const auto &launch = parts[1], &record = parts[2];
   ASSERT_TRUE(launch.is_object() && record.is_object()) << made_up.output;
   EXPECT_TRUE(launch["wrote"] && launch["determined"] && record["passed"] && record["wrote"]);
   EXPECT_NE(made_up.output.find("interpreter after the passes, without exec_select\""), std::string::npos);
