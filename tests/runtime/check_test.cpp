@@ -80,6 +80,23 @@ TEST(Check, OtherContentsAtTheStart) {
   for (size_t i = 0; i < 256; ++i) EXPECT_NE(one.buffers[0].contents[i], other.buffers[0].contents[i]) << i;
 }
 
+/// Among them numbers that floats feel.
+TEST(Check, OtherContentsAsFloats) {
+  const auto binary = raw_kernel(adds_to_uninitialised);
+  struct {
+    unsigned turns;
+    float sum; ///< of 1 and what LDS holds
+  } const table[]{{0, 1}, {1u << 16, 1}, {61, 1 + 0x1.b4b4b4p+53f}, {7, 1 + 0x1.7e7e7ep-1f}};
+  for (const auto& row : table) {
+    Launch launch = launch_of(binary, ElementType::u32, 32);
+    const auto run = run_on_emulator(launch, {.threads = 1, .other_turns = row.turns});
+    ASSERT_TRUE(run) << run.error().to_string();
+    std::array<float, 32> sums{};
+    std::memcpy(sums.data(), launch.buffers[0].contents.data(), sizeof sums);
+    for (const float sum : sums) EXPECT_EQ(sum, row.sum) << row.turns;
+  }
+}
+
 TEST(Check, EmulatorStopsAtItsLimit) {
   const auto binary = raw_kernel(R"("0xbf82ffff")"); // s_branch to itself
   Launch launch = launch_of(binary, ElementType::u32, 32);

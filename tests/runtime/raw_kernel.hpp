@@ -53,6 +53,11 @@ inline const std::string stores_uninitialised =
     R"("0xf4040100", "0xfa000000", "0x34000082", "0xd8d80000", "0x06000000", "0xbf8cc07f", "0xdc708000", "0x00040600",
     "0xdc708080", "0x00040500", "0xbf810000")";
 
+/// Stores 1.0 more than what LDS holds at the start as a float.
+inline const std::string adds_to_uninitialised =
+    R"("0xf4040100", "0xfa000000", "0x34000082", "0xd8d80000", "0x06000000", "0xbf8cc07f", "0x060c0cf2", "0xdc708000",
+    "0x00040600", "0xbf810000")";
+
 inline container::ShaderBinary raw_kernel(const std::string& words,
                                           const std::string& arguments = one_buffer) {
   const std::string text = raw_kernel_text(words, arguments);
