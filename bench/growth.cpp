@@ -38,7 +38,7 @@ Programs programs(const container::ShaderBinary& binary) {
   Programs p;
   p.selects = translated(binary);
   passes::PipelineOptions upto;
-  upto.last = "dead_code";
+  upto.before = "exec_select";
   if (!p.selects || !passes::run(*p.selects, upto)) return {};
   auto optimised = translated(binary);
   if (!optimised || !passes::run(*optimised)) return {};

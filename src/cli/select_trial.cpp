@@ -44,13 +44,10 @@ Expected<ir::Function> before_exec_select(const container::ShaderBinary& binary,
                                           const container::Kernel& kernel) {
   auto f = translate::translate(binary, kernel);
   if (!f) return f;
-  std::optional<ir::Function> wanted;
-  passes::PipelineOptions options{.last = "exec_select"};
-  options.after = [&](std::string_view pass, size_t, const ir::Function& now) {
-    if (pass != "exec_select") wanted = now;
-  };
-  if (auto ok = passes::run(*f, options); !ok) return std::unexpected(ok.error());
-  return wanted ? std::move(*wanted) : std::move(*f);
+  passes::PipelineOptions until;
+  until.before = "exec_select";
+  if (auto ok = passes::run(*f, until); !ok) return std::unexpected(ok.error());
+  return f;
 }
 
 /// Whether the guest instruction at `pc` may choose between its operands itself.

@@ -44,6 +44,7 @@ struct Pass {
 /// What runs, in order. Each later row profits from the ones before it; see docs/passes.md for why.
 constexpr std::array kPasses{
     Pass{"cfg_cleanup", always<cfg_cleanup>},
+    Pass{"dead_code", always<dead_code>},
     Pass{"uniformity", always<uniformity>, required},
     Pass{"simplify", always<simplify>},
     Pass{"lower_buffers", unless_refused<lower_buffers>, required},
@@ -64,8 +65,9 @@ Expected<void> check_names(const PipelineOptions& options) {
   const auto known = [](std::string_view name) {
     return std::ranges::find(kPasses, name, &Pass::name) != kPasses.end();
   };
-  if (!options.last.empty() && !known(options.last))
-    return fail(ErrorKind::call, "there is no pass '" + std::string(options.last) + "'");
+  for (const std::string_view name : {options.last, options.before})
+    if (!name.empty() && !known(name))
+      return fail(ErrorKind::call, "there is no pass '" + std::string(name) + "'");
   for (const std::string& name : options.without) {
     if (name == kDiverge || name == kJumpThreading) continue;
     const auto pass = std::ranges::find(kPasses, std::string_view(name), &Pass::name);
@@ -113,6 +115,7 @@ Expected<PipelineReport> run(ir::Function& f, const PipelineOptions& options) {
   Context context{options, report};
   for (size_t i = 0; i < kPasses.size(); ++i) {
     const Pass& pass = kPasses[i];
+    if (pass.name == options.before) break;
     if (std::ranges::find(options.without, pass.name) != options.without.end()) continue;
     const auto start = Clock::now();
     const auto changed = pass.run(f, context);

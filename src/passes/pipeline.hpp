@@ -19,6 +19,8 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, size_t index, const ir::Function&)> after;
   /// Stop behind the first pass of this name; empty = run all. An unknown name is an error.
   std::string_view last;
+  /// Stop in front of the first pass of this name, likewise.
+  std::string_view before;
   /// Passes that are left out. Those that later stages need cannot be; that, and an unknown name, is an
   /// error.
   std::vector<std::string> without;

@@ -201,9 +201,9 @@ class Explorer {
     auto marked = translate::translate_with_marks(
         binary_, kernel_, options_.compile.partial_workgroups == std::array{false, false, false});
     if (!marked) return {}; // calls that only a dispatch fixes
-    if (!passes::run(*marked,
-                     {.verify = false, .after = {}, .last = "dead_code", .without = {}, .exec_select = {}}))
-      return {};
+    passes::PipelineOptions until;
+    until.before = "exec_select";
+    if (!passes::run(*marked, until)) return {};
     analysis::MaskAlgebra algebra(*marked);
     if (!algebra.usable()) return {};
     std::vector<analysis::Formula> exec(data_.guest.size(), analysis::kFalse);

@@ -179,6 +179,7 @@ class ProgramBuilder {
 
 void simplify_unlinked(ir::Function& f) {
   passes::cfg_cleanup(f);
+  passes::dead_code(f);
   passes::uniformity(f);
   passes::simplify(f);
   passes::mask_phis(f);

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace lanewise::passes {
 namespace {
 
@@ -284,6 +286,13 @@ TEST(Pipeline, NamesTimesAndStops) {
   ASSERT_TRUE(report) << report.error().to_string();
   EXPECT_EQ(seen.back(), "mask_phis");
   EXPECT_EQ(report->passes.size(), seen.size());
+  seen.clear();
+  options.last = {};
+  options.before = "exec_select";
+  ASSERT_TRUE(run(*f, options));
+  EXPECT_EQ(seen.back(), "dead_code");
+  EXPECT_EQ(std::ranges::count(seen, "exec_select"), 0);
+  options.before = {};
   options.last = "no such pass";
   EXPECT_EQ(run(*f, options).error().to_string(), "there is no pass 'no such pass'");
 }
