@@ -12,8 +12,8 @@ constexpr uint64_t kEarned = 8, kInitial = 2048, kPart = 8, kAlways = 16, kWaste
 } // namespace
 
 uint32_t BoundedFormulas::allowance() {
-  const uint64_t account = kInitial + kEarned * ++questions_;
-  return static_cast<uint32_t>(kAlways + (account > spent_ ? (account - spent_) / kPart : 0));
+  const uint64_t account = kInitial + kEarned * ++account_.questions;
+  return static_cast<uint32_t>(kAlways + (account > account_.spent ? (account - account_.spent) / kPart : 0));
 }
 
 std::optional<Formula> BoundedFormulas::and_(Formula a, Formula b) {
@@ -21,7 +21,7 @@ std::optional<Formula> BoundedFormulas::and_(Formula a, Formula b) {
   uint32_t steps = allowance();
   const uint32_t before = steps;
   const auto result = pool_->and_within(a, b, steps);
-  spent_ += (result ? 1 : kWasted) * (before - steps);
+  account_.spent += (result ? 1 : kWasted) * (before - steps);
   return result;
 }
 
@@ -30,8 +30,16 @@ std::optional<Formula> BoundedFormulas::or_(Formula a, Formula b) {
   return result ? std::optional(FormulaPool::not_(*result)) : std::nullopt;
 }
 
+/// Three questions in one.
+std::optional<Formula> BoundedFormulas::ite_by_newest(Formula c, Formula a, Formula b) {
+  const auto result = pool_->ite_by_newest(c, a, b);
+  if (result) account_.questions += 3, account_.spent += 3;
+  return result;
+}
+
 std::optional<Formula> BoundedFormulas::ite(Formula c, Formula a, Formula b) {
   if (a == b) return a;
+  if (const auto known = ite_by_newest(c, a, b)) return known;
   const auto first = and_(c, a);
   const auto second = first ? and_(FormulaPool::not_(c), b) : std::nullopt;
   return second ? or_(*first, *second) : std::nullopt;
@@ -59,16 +67,16 @@ Formula BoundedFormulas::ite_above(Formula c, Formula a, Formula b) {
   return or_above(a, b);
 }
 
-Formula BoundedFormulas::rebuild_above(Formula f, uint32_t floor, const FormulaPool::Step& step,
+Formula BoundedFormulas::rebuild_above(Formula f, uint32_t floor, FormulaPool::Step step,
                                        FormulaPool::Memo& memo) {
   if (FormulaPool::is_constant(f) || pool_->top(f) < floor) return f;
   uint32_t steps = 4 * allowance();
   const uint32_t before = steps;
   const auto result = pool_->rebuild_within(f, floor, step, memo, steps);
-  spent_ += (result ? 1 : kWasted) * (before - steps);
+  account_.spent += (result ? 1 : kWasted) * (before - steps);
   if (result) return *result;
   const Formula above = pool_->outer_below(f, floor);
-  memo[f.bits] = above;
+  memo.set(f, above);
   return above;
 }
 

@@ -20,6 +20,13 @@ class BoundedFormulas {
  public:
   explicit BoundedFormulas(FormulaPool& pool) : pool_(&pool) {}
 
+  /// What is on the account, to go back to.
+  struct Account {
+    uint64_t questions = 0, spent = 0;
+  };
+  [[nodiscard]] const Account& account() const { return account_; }
+  void restore(const Account& account) { account_ = account; }
+
   /// Exact, or none if it costs too much.
   std::optional<Formula> and_(Formula a, Formula b);
   std::optional<Formula> or_(Formula a, Formula b);
@@ -35,13 +42,14 @@ class BoundedFormulas {
   Formula ite_above(Formula c, Formula a, Formula b);
   /// FormulaPool::rebuild, where `step` answers from above. If it costs too much, everything from `floor` on
   /// is forgotten, so `step` may do no more than quantify or replace atoms.
-  Formula rebuild_above(Formula f, uint32_t floor, const FormulaPool::Step& step, FormulaPool::Memo& memo);
+  Formula rebuild_above(Formula f, uint32_t floor, FormulaPool::Step step, FormulaPool::Memo& memo);
 
  private:
   uint32_t allowance();
+  std::optional<Formula> ite_by_newest(Formula c, Formula a, Formula b);
 
   FormulaPool* pool_;
-  uint64_t questions_ = 0, spent_ = 0;
+  Account account_;
 };
 
 } // namespace lanewise::analysis

@@ -50,7 +50,10 @@ void FormulaPool::grow_tables() {
   unique_.assign(unique_.size() * 2, 0);
   for (uint32_t i = 1; i < nodes_.size(); ++i)
     unique_[unique_slot(nodes_[i].rank, nodes_[i].high, nodes_[i].low)] = i;
-  and_cache_.assign(unique_.size(), {});
+  std::vector<AndEntry> old(unique_.size());
+  old.swap(and_cache_);
+  for (const AndEntry& e : old)
+    if (e.key != 0) and_cache_[mix(e.key) & (and_cache_.size() - 1)] = e;
 }
 
 /// f = atom ? h : l is inside whatever both h and l are inside.
@@ -78,6 +81,7 @@ Formula FormulaPool::outer_at(Formula f, uint32_t depth) const {
 Formula FormulaPool::common_outer(Formula a, Formula b) const {
   if (a == kFalse) return b;
   if (b == kFalse) return a;
+  if (a == kTrue || b == kTrue) return kTrue;
   const uint32_t depth = std::min(narrowings_[a.bits].depth, narrowings_[b.bits].depth);
   a = outer_at(a, depth);
   b = outer_at(b, depth);
@@ -109,8 +113,8 @@ std::optional<Formula> FormulaPool::along_narrowings(Formula inner, Formula oute
   return std::nullopt;
 }
 
-/// Puts a and b on the stack, unless the conjunction is known: then true, and `result` is it.
-bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
+/// Whether the conjunction takes no step: then `result` is it. Else a and b are in the order of the cache.
+bool FormulaPool::known_and(Formula& a, Formula& b, Formula& result) const {
   if (const auto known = trivial_and(a, b)) return result = *known, true;
   if (a.bits > b.bits) std::swap(a, b);
   const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
@@ -122,7 +126,6 @@ bool FormulaPool::push_and(Formula a, Formula b, Formula& result) {
     if (narrowings_[newer.bits ^ 1].depth > 0)
       if (along_narrowings(not_(newer), older) == kFalse) return result = older, true;
   }
-  stack_.push_back({a, b, std::max(rank(a), rank(b)), kFalse, 0});
   return false;
 }
 
@@ -135,67 +138,110 @@ Formula FormulaPool::and_(Formula a, Formula b) {
 
 std::optional<Formula> FormulaPool::and_within(Formula a, Formula b, uint32_t& steps) {
   Formula result;
+  if (known_and(a, b, result)) return result;
+  const auto push = [&](Formula x, Formula y) {
+    stack_.push_back({x, y, std::max(rank(x), rank(y)), kFalse, 0});
+  };
   stack_.clear();
-  if (push_and(a, b, result)) return result;
-  // A frame asks for its high branches, then for its low branches, then joins the two.
+  push(a, b);
+  // A frame asks for its high branches, then for its low branches, then joins the two: three steps.
   while (!stack_.empty()) {
-    if (steps == 0) return std::nullopt;
-    --steps;
     Frame& f = stack_.back();
-    if (f.stage == 2) {
-      const uint64_t key = pair_key(f.a, f.b);
-      result = node(f.rank, f.high, result);
-      and_cache_[mix(key) & (and_cache_.size() - 1)] = {key, result};
-      stack_.pop_back();
-      continue;
-    }
-    if (f.stage == 1) f.high = result;
-    const bool take_high = f.stage++ == 0;
-    const auto branch = [&](Formula x) {
+    const auto branch = [&](Formula x, bool take_high) {
       if (rank(x) != f.rank) return x;
       return take_high ? high(x) : low(x);
     };
-    const Formula x = branch(f.a), y = branch(f.b);
-    push_and(x, y, result); // when it is known already, this frame goes on with `result` at once
+    const auto step = [&] { return steps != 0 && steps-- != 0; };
+    if (f.stage == 0) {
+      if (!step()) return std::nullopt;
+      f.stage = 1;
+      Formula x = branch(f.a, true), y = branch(f.b, true);
+      if (!known_and(x, y, result)) {
+        push(x, y);
+        continue;
+      }
+    }
+    if (f.stage == 1) {
+      if (!step()) return std::nullopt;
+      f.stage = 2;
+      f.high = result;
+      Formula x = branch(f.a, false), y = branch(f.b, false);
+      if (!known_and(x, y, result)) {
+        push(x, y);
+        continue;
+      }
+    }
+    if (!step()) return std::nullopt;
+    const uint64_t key = pair_key(f.a, f.b);
+    result = node(f.rank, f.high, result);
+    and_cache_[mix(key) & (and_cache_.size() - 1)] = {key, result};
+    stack_.pop_back();
   }
   return result;
 }
 
 Formula FormulaPool::ite(Formula c, Formula a, Formula b) {
   if (a == b) return a;
+  if (const auto known = ite_by_newest(c, a, b)) return *known;
   return or_(and_(c, a), and_(not_(c), b));
 }
 
-Formula FormulaPool::rebuild(Formula f, uint32_t floor, const Step& step, Memo& memo) {
+std::optional<Formula> FormulaPool::ite_by_newest(Formula c, Formula a, Formula b) {
+  const Node& n = nodes_[c.bits >> 1];
+  if ((c.bits & 1) != 0 || n.high != kTrue || n.low != kFalse) return std::nullopt;
+  if (rank(a) >= n.rank || rank(b) >= n.rank) return std::nullopt;
+  return node(n.rank, a, b);
+}
+
+void FormulaPool::Memo::set(Formula f, Formula result) {
+  if (2 * ++used_ > slots_.size()) {
+    std::vector<Slot> old(slots_.empty() ? 8 : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& s : old)
+      if (s.key != 0) slots_[slot_of(s.key)] = s;
+  }
+  slots_[slot_of(f.bits)] = {f.bits, result};
+}
+
+Formula FormulaPool::rebuild(Formula f, uint32_t floor, Step step, Memo& memo) {
   for (;;) {
     uint32_t steps = ~0u;
     if (const auto result = rebuild_within(f, floor, step, memo, steps)) return *result;
   }
 }
 
-std::optional<Formula> FormulaPool::rebuild_within(Formula f, uint32_t floor, const Step& step, Memo& memo,
+std::optional<Formula> FormulaPool::rebuild_within(Formula f, uint32_t floor, Step step, Memo& memo,
                                                    uint32_t& steps) {
   // Quantifying does not commute with negation, so the memo tells f from not f.
-  const auto below = [&](Formula x) { return is_constant(x) || top(x) < floor; };
-  const auto ready = [&](Formula x) { return below(x) || memo.contains(x.bits); };
-  const auto value = [&](Formula x) { return below(x) ? x : memo.at(x.bits); };
-  std::vector<Formula> work;
-  if (!ready(f)) work.push_back(f);
-  while (!work.empty()) {
-    const Formula x = work.back(), h = high(x), l = low(x);
-    const bool have_high = ready(h), have_low = ready(l);
-    if (!have_high) work.push_back(h);
-    if (!have_low) work.push_back(l);
+  const auto value = [&](Formula x, Formula& result) {
+    if (is_constant(x) || top(x) < floor) return result = x, true;
+    const Formula* known = memo.find(x);
+    if (known) result = *known;
+    return known != nullptr;
+  };
+  Formula result;
+  if (value(f, result)) return result;
+  // Steps do not come back here.
+  work_.assign(1, f);
+  while (!work_.empty()) {
+    const Formula x = work_.back(), h = high(x), l = low(x);
+    Formula of_high, of_low;
+    const bool have_high = value(h, of_high), have_low = value(l, of_low);
+    if (!have_high) work_.push_back(h);
+    if (!have_low) work_.push_back(l);
     if (!have_high || !have_low) continue;
-    work.pop_back();
+    work_.pop_back();
     if (steps == 0) return std::nullopt;
     --steps;
-    if (!ready(x)) memo.emplace(x.bits, step(top(x), value(h), value(l)));
+    if (value(x, result)) continue;
+    result = step(top(x), of_high, of_low);
+    memo.set(x, result);
   }
-  return value(f);
+  value(f, result);
+  return result;
 }
 
-bool FormulaPool::evaluate(Formula f, const std::function<bool(uint32_t)>& value) const {
+bool FormulaPool::evaluate(Formula f, FunctionRef<bool(uint32_t)> value) const {
   while (!is_constant(f)) f = value(top(f)) ? high(f) : low(f);
   return f == kTrue;
 }

@@ -9,10 +9,10 @@
 // recurses, so depth costs no stack.
 #pragma once
 
+#include "support/function_ref.hpp"
+
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace lanewise::analysis {
@@ -48,21 +48,45 @@ class FormulaPool {
   Formula or_(Formula a, Formula b) { return not_(and_(not_(a), not_(b))); }
   Formula xor_(Formula a, Formula b) { return or_(and_(a, not_(b)), and_(not_(a), b)); }
   Formula ite(Formula c, Formula a, Formula b);
+  /// The choice where that is one step: c is an atom newer than all of a and b.
+  std::optional<Formula> ite_by_newest(Formula c, Formula a, Formula b);
   /// Every assignment that satisfies a satisfies b.
   bool implies(Formula a, Formula b) { return and_(a, not_(b)) == kFalse; }
 
   /// Rebuilds `f` from below, atom by atom: `step(level, high, low)` gets the rebuilt branches. Parts in
   /// which every level is below `floor` stay as they are. One step for each node of f; `memo` keeps results
   /// between calls that use the same step.
-  using Memo = std::unordered_map<uint32_t, Formula>;
-  using Step = std::function<Formula(uint32_t level, Formula high, Formula low)>;
-  Formula rebuild(Formula f, uint32_t floor, const Step& step, Memo& memo);
+  class Memo {
+   public:
+    /// Null if there is none.
+    [[nodiscard]] const Formula* find(Formula f) const {
+      if (slots_.empty()) return nullptr;
+      const Slot& s = slots_[slot_of(f.bits)];
+      return s.key == 0 ? nullptr : &s.result;
+    }
+    void set(Formula f, Formula result);
+
+   private:
+    struct Slot {
+      uint32_t key = 0; ///< Formula::bits; 0 = free: constants are not rebuilt
+      Formula result;
+    };
+    [[nodiscard]] size_t slot_of(uint32_t key) const {
+      const size_t mask = slots_.size() - 1;
+      size_t slot = key * 0x9e3779b1u >> 7 & mask;
+      while (slots_[slot].key != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
+      return slot;
+    }
+    std::vector<Slot> slots_; ///< open addressing
+    size_t used_ = 0;
+  };
+  using Step = FunctionRef<Formula(uint32_t level, Formula high, Formula low)>;
+  Formula rebuild(Formula f, uint32_t floor, Step step, Memo& memo);
   /// None if f has more nodes, not counting those in the memo, than `steps`.
-  std::optional<Formula> rebuild_within(Formula f, uint32_t floor, const Step& step, Memo& memo,
-                                        uint32_t& steps);
+  std::optional<Formula> rebuild_within(Formula f, uint32_t floor, Step step, Memo& memo, uint32_t& steps);
 
   /// Value under an assignment.
-  [[nodiscard]] bool evaluate(Formula f, const std::function<bool(uint32_t level)>& value) const;
+  [[nodiscard]] bool evaluate(Formula f, FunctionRef<bool(uint32_t level)> value) const;
 
   [[nodiscard]] static bool is_constant(Formula f) { return f.bits < 2; }
   /// Level of the top atom of a formula that is not constant, and the branches below it.
@@ -104,7 +128,7 @@ class FormulaPool {
   void note_narrowing(Formula f);
   [[nodiscard]] Formula outer_at(Formula f, uint32_t depth) const;
   [[nodiscard]] std::optional<Formula> along_narrowings(Formula inner, Formula outer) const;
-  bool push_and(Formula a, Formula b, Formula& result);
+  bool known_and(Formula& a, Formula& b, Formula& result) const;
   [[nodiscard]] uint32_t rank(Formula f) const { return nodes_[f.bits >> 1].rank; }
 
   std::vector<Node> nodes_;           ///< [0] is "true"
@@ -113,6 +137,7 @@ class FormulaPool {
   std::vector<uint32_t> unique_;      ///< open addressing: node indices, 0 = free
   std::vector<AndEntry> and_cache_;   ///< direct-mapped, grows with the nodes
   std::vector<Frame> stack_;
+  std::vector<Formula> work_; ///< of rebuild_within, while it runs
 };
 
 } // namespace lanewise::analysis

@@ -26,37 +26,77 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
   }
   for (uint32_t b : order_.reverse_post)
     for (Value v : function.blocks[b].instructions) note_lane_table(v);
-  // Each round that fails drops the assumption of at least one loop phi.
-  do build();
-  while (!check_loop_phis());
-}
-
-void MaskAlgebra::build() {
-  pool_ = {};
-  bounded_ = BoundedFormulas(pool_);
-  atoms_.clear();
+  edge_begin_.reserve(function.blocks.size());
+  size_t edges = 0;
+  for (const ir::BasicBlock& b : function.blocks) {
+    edge_begin_.push_back(edges);
+    edges += b.predecessors.size();
+  }
+  path_atoms_.assign(edges, kFalse);
   pair_slots_.assign(256, 0);
-  pair_count_ = 0;
-  path_atoms_.clear();
   first_level_.assign(loops_.loops.size(), ~0u);
   first_path_level_.assign(function_.blocks.size(), ~0u);
   formulas_.assign(function_.value_count(), kFalse);
+  begun_.resize(order_.reverse_post.size());
   for (uint32_t i = 0; i < kLaneBits; ++i) new_atom({.kind = Atom::Kind::lane_bit, .what = i});
-  for (uint32_t b : order_.reverse_post) {
-    for (Value v : function_[Block{b}].instructions)
-      if (function_[v].type == ir::Type::u1) formulas_[v.index] = make(v, Block{b});
+  // Each round that fails drops the assumption of at least one loop phi. What was made in front of the first
+  // of these stays.
+  for (std::optional<size_t> place = 0; place; place = check_loop_phis()) build(*place);
+  loop_memo_.resize(loops_.loops.size());
+  edge_memo_.resize(edges);
+}
+
+/// Makes the formulas of the blocks from this place in the order on.
+void MaskAlgebra::build(size_t place) {
+  joint_entry_ = {};
+  for (; place < order_.reverse_post.size(); ++place) {
+    const Block b{order_.reverse_post[place]};
+    begun_[place] = {atoms_.size(), bounded_.account()};
+    for (Value v : function_[b].instructions)
+      if (function_[v].type == ir::Type::u1) formulas_[v.index] = make(v, b);
   }
 }
 
-bool MaskAlgebra::check_loop_phis() {
-  if (breaks(BrokenRule::loop_phi_unchecked)) return true;
-  bool all_hold = true;
-  for (const Atom& atom : atoms_) {
-    if (!is_loop_phi(atom) || bound_[atom.what] == Bound::none || stays_inside(Value{atom.what})) continue;
-    bound_[atom.what] = bound_[atom.what] == Bound::own ? Bound::joint : Bound::none;
-    all_hold = false;
+/// As if the block had not been begun. Nodes of the pool stay: they say nothing of what atoms stand for.
+void MaskAlgebra::forget_from(size_t place) {
+  const size_t kept = begun_[place].atoms;
+  for (size_t level = kept; level < atoms_.size(); ++level) {
+    const Atom& atom = atoms_[level];
+    if (atom.kind != Atom::Kind::way) continue;
+    path_atoms_[edge_index(Block{atom.what}, static_cast<unsigned>(atom.imm))] = kFalse;
+    first_path_level_[atom.what] = ~0u;
   }
-  return all_hold;
+  atoms_.resize(kept);
+  for (uint32_t& level : first_level_)
+    if (level >= kept) level = ~0u;
+  std::ranges::fill(pair_slots_, 0u);
+  pair_count_ = 0;
+  for (uint32_t level = 0; level < kept; ++level) {
+    const Atom& x = atoms_[level];
+    if (x.kind < Atom::Kind::equal) continue;
+    pair_slots_[pair_slot(x.kind, x.what, x.other, x.imm)] = level + 1;
+    ++pair_count_;
+  }
+  bounded_.restore(begun_[place].account);
+}
+
+/// None if all assumptions hold. Else those that do not are dropped, and the place is the first block that
+/// leaned on one.
+std::optional<size_t> MaskAlgebra::check_loop_phis() {
+  if (breaks(BrokenRule::loop_phi_unchecked)) return {};
+  std::optional<size_t> place;
+  for (const Atom& atom : atoms_) { // in the order of the blocks
+    if (!is_loop_phi(atom) || bound_[atom.what] == Bound::none || stays_inside(Value{atom.what})) continue;
+    set_bound(Value{atom.what}, bound_[atom.what] == Bound::own ? Bound::joint : Bound::none);
+    if (!place) place = order_.position[block_of_[atom.what]];
+  }
+  if (place) forget_from(*place);
+  return place;
+}
+
+void MaskAlgebra::set_bound(Value phi, Bound bound) {
+  bound_[phi.index] = bound;
+  joint_entry_ = {};
 }
 
 /// What comes in over the back edges is inside what entered the loop.
@@ -79,13 +119,27 @@ std::vector<Value> MaskAlgebra::bound_of(Value phi) const {
   return phis;
 }
 
-/// The masks that enter the loop, whichever way they do.
-std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
+/// The masks that enter the loop for one phi, whichever way they do.
+std::optional<Formula> MaskAlgebra::entering(Value phi, Block header) {
   std::optional<Formula> entry = kFalse;
-  for (Value p : bound_of(phi))
-    for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
-      if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(p.index, e));
+  for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
+    if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(phi.index, e));
   return entry;
+}
+
+/// The same for all phis that bound this one.
+std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
+  const auto own = entering(phi, header);
+  if (!own || bound_[phi.index] != Bound::joint) return own;
+  if (joint_entry_.header != header.index) {
+    joint_entry_ = {header.index, kFalse};
+    for (Value p : bound_of(phi)) {
+      if (p == phi || !joint_entry_.formula) continue;
+      const auto others = entering(p, header);
+      joint_entry_.formula = others ? bounded_.or_(*joint_entry_.formula, *others) : others;
+    }
+  }
+  return joint_entry_.formula ? bounded_.or_(*own, *joint_entry_.formula) : std::nullopt;
 }
 
 Formula MaskAlgebra::incoming(uint32_t phi, unsigned edge) const {
@@ -170,16 +224,16 @@ Formula MaskAlgebra::pair_atom(Atom::Kind kind, Value a, Value b, uint64_t imm) 
 }
 
 Formula MaskAlgebra::path_atom(Block block, unsigned edge) {
-  auto [it, inserted] = path_atoms_.try_emplace({block.index, edge}, kFalse);
-  if (inserted) {
+  Formula& atom = path_atoms_[edge_index(block, edge)];
+  if (atom == kFalse) {
     first_path_level_[block.index] =
         std::min(first_path_level_[block.index], static_cast<uint32_t>(atoms_.size()));
-    it->second = new_atom({.kind = Atom::Kind::way,
-                           .what = block.index,
-                           .imm = edge,
-                           .loops = {loops_.innermost[block.index], cfg::none}});
+    atom = new_atom({.kind = Atom::Kind::way,
+                     .what = block.index,
+                     .imm = edge,
+                     .loops = {loops_.innermost[block.index], cfg::none}});
   }
-  return it->second;
+  return atom;
 }
 
 Formula MaskAlgebra::make(Value v, Block block) {
@@ -268,7 +322,7 @@ Formula MaskAlgebra::make_phi(Value v, Block block) {
     const Formula atom =
         new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
     const auto entry = bound_[v.index] == Bound::none ? std::nullopt : loop_entry(v, block);
-    if (!entry) bound_[v.index] = Bound::none;
+    if (!entry) set_bound(v, Bound::none);
     return entry ? pool_.and_(*entry, atom) : atom;
   }
   std::optional<Formula> result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);
@@ -316,6 +370,7 @@ Formula MaskAlgebra::across_edge(Formula f, Block block, unsigned edge) {
 /// The claim in terms of what was known in front of the edge.
 Formula MaskAlgebra::translate_across(Formula f, Block block, unsigned edge) {
   const bool header = is_loop_header(block);
+  FormulaPool::Memo& memo = edge_memo_[edge_index(block, edge)];
   if (header && breaks(BrokenRule::back_edge_same_iteration)) return f;
   if (!header && breaks(BrokenRule::wrong_way_into_a_join)) edge ^= 1;
   const uint32_t loop = loops_.innermost[block.index];
@@ -330,7 +385,7 @@ Formula MaskAlgebra::translate_across(Formula f, Block block, unsigned edge) {
       return atom.imm == edge ? high : low;
     return bounded_.ite_above(pool_.atom(level), high, low);
   };
-  return bounded_.rebuild_above(f, floor, step, edge_memo_[{block.index, edge}]);
+  return bounded_.rebuild_above(f, floor, step, memo);
 }
 
 Formula MaskAlgebra::lanes(uint64_t set) {

@@ -19,7 +19,6 @@
 #include "ir/ir.hpp"
 
 #include <array>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -118,14 +117,23 @@ class MaskAlgebra {
   [[nodiscard]] std::vector<ir::Value> bound_of(ir::Value phi) const;
 
  private:
+  /// What is assumed of a loop phi: to stay inside its own entry, inside the entries of those that do as
+  /// well, nothing.
+  enum class Bound : uint8_t { own, joint, none };
   static constexpr uint32_t kLaneBits = 6;    ///< levels 0..5: bits of the lane's index
   using LaneTable = std::array<uint64_t, 64>; ///< a value that depends on the lane's index only
 
-  void build();
-  bool check_loop_phis();
+  void build(size_t place);
+  void forget_from(size_t place);
+  std::optional<size_t> check_loop_phis();
   bool stays_inside(ir::Value phi);
   Formula make(ir::Value v, ir::Block block);
+  std::optional<Formula> entering(ir::Value phi, ir::Block header);
   std::optional<Formula> loop_entry(ir::Value phi, ir::Block header);
+  void set_bound(ir::Value phi, Bound bound);
+  [[nodiscard]] size_t edge_index(ir::Block block, unsigned edge) const {
+    return edge_begin_[block.index] + edge;
+  }
   Formula exact_or_atom(ir::Value v, std::optional<Formula> exact);
   Formula make_phi(ir::Value v, ir::Block block);
   Formula translate_across(Formula f, ir::Block block, unsigned edge);
@@ -150,20 +158,27 @@ class MaskAlgebra {
   BoundedFormulas bounded_{pool_};
   std::vector<Atom> atoms_;
   std::vector<Formula> formulas_;
-  /// What is assumed of a loop phi: to stay inside its own entry, inside the entries of those that do as
-  /// well, nothing.
-  enum class Bound : uint8_t { own, joint, none };
-  std::vector<Bound> bound_;               ///< by value
+  std::vector<Bound> bound_; ///< by value
+  /// What had been made when a block was begun, to go back there.
+  struct Begun {
+    size_t atoms = 0;
+    BoundedFormulas::Account account;
+  };
+  std::vector<Begun> begun_; ///< by place in the order
+  struct JointEntry {        ///< of the header that was last asked for
+    uint32_t header = cfg::none;
+    std::optional<Formula> formula;
+  } joint_entry_;
   std::vector<uint32_t> first_level_;      ///< lowest level of an atom that changes in each loop
   std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block
   std::vector<uint32_t>
       pair_slots_; ///< open addressing: one more than the level of an atom of a pair; 0 = free
   size_t pair_count_ = 0;
-  std::map<std::pair<uint32_t, uint32_t>, Formula> path_atoms_;
+  std::vector<size_t> edge_begin_;         ///< by block: its first edge in lists of all incoming edges
+  std::vector<Formula> path_atoms_;        ///< by edge; kFalse: not made yet
   std::vector<uint32_t> lane_table_index_; ///< by value, one more than the place in lane_tables_; 0 = none
   std::vector<LaneTable> lane_tables_;
-  std::map<uint32_t, FormulaPool::Memo> loop_memo_;
-  std::map<std::pair<uint32_t, uint32_t>, FormulaPool::Memo> edge_memo_;
+  std::vector<FormulaPool::Memo> loop_memo_, edge_memo_; ///< by loop, by edge
   FormulaPool::Memo lanes_memo_;
   bool usable_ = true;
   BrokenRule broken_;

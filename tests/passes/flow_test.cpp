@@ -291,7 +291,7 @@ TEST(Pipeline, NamesTimesAndStops) {
   options.before = "exec_select";
   ASSERT_TRUE(run(*f, options));
   EXPECT_EQ(seen.back(), "dead_code");
-  EXPECT_EQ(std::ranges::count(seen, "exec_select"), 0);
+  EXPECT_EQ(std::ranges::find(seen, "exec_select"), seen.end());
   options.before = {};
   options.last = "no such pass";
   EXPECT_EQ(run(*f, options).error().to_string(), "there is no pass 'no such pass'");
