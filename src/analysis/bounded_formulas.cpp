@@ -7,12 +7,13 @@ namespace {
 /// question may use, what it may use in any case, and how many times over steps without an answer count: a
 /// program whose formulas do not fit stops trying soon, one whose formulas are large but fit keeps its
 /// account.
-constexpr uint64_t kEarned = 8, kInitial = 2048, kPart = 8, kAlways = 16, kWasted = 8;
+constexpr uint64_t kEarned = 16, kInitial = 2048, kPart = 8, kAlways = 16, kWasted = 8;
 
 } // namespace
 
 uint32_t BoundedFormulas::allowance() {
-  const uint64_t account = kInitial + kEarned * ++account_.questions;
+  account_.questions += !rebuilding_;
+  const uint64_t account = kInitial + kEarned * account_.questions;
   return static_cast<uint32_t>(kAlways + (account > account_.spent ? (account - account_.spent) / kPart : 0));
 }
 
@@ -30,10 +31,9 @@ std::optional<Formula> BoundedFormulas::or_(Formula a, Formula b) {
   return result ? std::optional(FormulaPool::not_(*result)) : std::nullopt;
 }
 
-/// Three questions in one.
 std::optional<Formula> BoundedFormulas::ite_by_newest(Formula c, Formula a, Formula b) {
   const auto result = pool_->ite_by_newest(c, a, b);
-  if (result) account_.questions += 3, account_.spent += 3;
+  if (result) account_.questions += !rebuilding_, ++account_.spent;
   return result;
 }
 
@@ -72,7 +72,9 @@ Formula BoundedFormulas::rebuild_above(Formula f, uint32_t floor, FormulaPool::S
   if (FormulaPool::is_constant(f) || pool_->top(f) < floor) return f;
   uint32_t steps = 4 * allowance();
   const uint32_t before = steps;
+  rebuilding_ = true;
   const auto result = pool_->rebuild_within(f, floor, step, memo, steps);
+  rebuilding_ = false;
   account_.spent += (result ? 1 : kWasted) * (before - steps);
   if (result) return *result;
   const Formula above = pool_->outer_below(f, floor);

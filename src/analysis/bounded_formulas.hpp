@@ -50,6 +50,7 @@ class BoundedFormulas {
 
   FormulaPool* pool_;
   Account account_;
+  bool rebuilding_ = false; ///< what steps ask then adds nothing: it was not asked from outside
 };
 
 } // namespace lanewise::analysis

@@ -271,14 +271,14 @@ b0:
   %3 = uniform i32x2 load.global.4.invariant %1, u1 true
   %4 = uniform i32 extract.0 %3
   %5 = uniform i32 extract.1 %3
-  %6 = uniform i64 add %2, i64 4120
-  %7 = uniform i64 pack64 %4, %5
-  %8 = uniform i64 and %7, i64 -4
-  %9 = uniform i32x2 load.global.4.invariant %8, u1 true
-  %10 = uniform i32 extract.0 %9
-  %11 = uniform i32 extract.1 %9
-  %12 = uniform i64 pack64 %10, %11
-  %13 = uniform u1 eq %6, %12
+  %6 = uniform i64 pack64 %4, %5
+  %7 = uniform i64 and %6, i64 -4
+  %8 = uniform i32x2 load.global.4.invariant %7, u1 true
+  %9 = uniform i32 extract.0 %8
+  %10 = uniform i32 extract.1 %8
+  %11 = uniform i64 pack64 %9, %10
+  %12 = uniform i64 add %2, i64 4120
+  %13 = uniform u1 eq %11, %12
   cond_br %13, b1, b2
 b1: from b0
   ret
