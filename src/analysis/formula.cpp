@@ -1,6 +1,7 @@
 #include "analysis/formula.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace lanewise::analysis {
@@ -42,12 +43,18 @@ Formula FormulaPool::node(uint32_t rank, Formula high, Formula low) {
   unique_[slot] = index;
   note_narrowing({index << 1});
   note_narrowing({index << 1 | 1});
-  if (nodes_.size() * 2 > unique_.size()) grow_tables();
+  if (nodes_.size() * 2 > unique_.size()) resize_tables(2 * unique_.size());
   return {index << 1 | negate};
 }
 
-void FormulaPool::grow_tables() {
-  unique_.assign(unique_.size() * 2, 0);
+void FormulaPool::reserve(size_t nodes) {
+  if (const size_t slots = std::bit_ceil(2 * nodes); slots > unique_.size()) resize_tables(slots);
+  nodes_.reserve(nodes);
+  narrowings_.reserve(2 * nodes);
+}
+
+void FormulaPool::resize_tables(size_t slots) {
+  unique_.assign(slots, 0);
   for (uint32_t i = 1; i < nodes_.size(); ++i)
     unique_[unique_slot(nodes_[i].rank, nodes_[i].high, nodes_[i].low)] = i;
   std::vector<AndEntry> old(unique_.size());

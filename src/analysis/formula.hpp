@@ -27,6 +27,8 @@ inline constexpr Formula kTrue{0}, kFalse{1};
 class FormulaPool {
  public:
   FormulaPool();
+  /// Room for this many nodes in all, so that tables need not grow on the way.
+  void reserve(size_t nodes);
 
   /// The atom of this level.
   Formula atom(uint32_t level) {
@@ -124,7 +126,7 @@ class FormulaPool {
   };
   Formula node(uint32_t rank, Formula high, Formula low);
   [[nodiscard]] size_t unique_slot(uint32_t rank, Formula high, Formula low) const;
-  void grow_tables();
+  void resize_tables(size_t slots);
   void note_narrowing(Formula f);
   [[nodiscard]] Formula outer_at(Formula f, uint32_t depth) const;
   [[nodiscard]] std::optional<Formula> along_narrowings(Formula inner, Formula outer) const;

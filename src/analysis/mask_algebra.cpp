@@ -24,8 +24,13 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
     usable_ = false;
     return;
   }
+  size_t masks = 0;
   for (uint32_t b : order_.reverse_post)
-    for (Value v : function.blocks[b].instructions) note_lane_table(v);
+    for (Value v : function.blocks[b].instructions) {
+      note_lane_table(v);
+      masks += function[v].type == ir::Type::u1;
+    }
+  pool_.reserve(2 * masks);
   edge_begin_.reserve(function.blocks.size());
   size_t edges = 0;
   for (const ir::BasicBlock& b : function.blocks) {
@@ -39,6 +44,7 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
   formulas_.assign(function_.value_count(), kFalse);
   begun_.resize(order_.reverse_post.size());
   for (uint32_t i = 0; i < kLaneBits; ++i) new_atom({.kind = Atom::Kind::lane_bit, .what = i});
+  if (!breaks(BrokenRule::loop_phi_unchecked)) release_free_phis();
   // Each round that fails drops the assumption of at least one loop phi. What was made in front of the first
   // of these stays.
   for (std::optional<size_t> place = 0; place; place = check_loop_phis()) build(*place);
@@ -80,86 +86,12 @@ void MaskAlgebra::forget_from(size_t place) {
   bounded_.restore(begun_[place].account);
 }
 
-/// None if all assumptions hold. Else those that do not are dropped, and the place is the first block that
-/// leaned on one.
-std::optional<size_t> MaskAlgebra::check_loop_phis() {
-  if (breaks(BrokenRule::loop_phi_unchecked)) return {};
-  std::optional<size_t> place;
-  for (const Atom& atom : atoms_) { // in the order of the blocks
-    if (!is_loop_phi(atom) || bound_[atom.what] == Bound::none || stays_inside(Value{atom.what})) continue;
-    set_bound(Value{atom.what}, bound_[atom.what] == Bound::own ? Bound::joint : Bound::none);
-    if (!place) place = order_.position[block_of_[atom.what]];
-  }
-  if (place) forget_from(*place);
-  return place;
-}
-
-void MaskAlgebra::set_bound(Value phi, Bound bound) {
-  bound_[phi.index] = bound;
-  joint_entry_ = {};
-}
-
-/// What comes in over the back edges is inside what entered the loop.
-bool MaskAlgebra::stays_inside(Value phi) {
-  const Block header{block_of_[phi.index]};
-  const auto entry = loop_entry(phi, header);
-  if (!entry) return false;
-  for (unsigned e = 0; e < function_[header].predecessors.size(); ++e)
-    if (is_back_edge(header, e) && !bounded_.implies(incoming(phi.index, e), *entry)) return false;
-  return true;
-}
-
-std::vector<Value> MaskAlgebra::bound_of(Value phi) const {
-  std::vector<Value> phis{phi};
-  if (bound_[phi.index] != Bound::joint) return phis;
-  for (Value p : function_[Block{block_of_[phi.index]}].instructions) {
-    if (function_[p].op != Op::phi) break;
-    if (p != phi && function_[p].type == ir::Type::u1 && bound_[p.index] == Bound::own) phis.push_back(p);
-  }
-  return phis;
-}
-
-/// The masks that enter the loop for one phi, whichever way they do.
-std::optional<Formula> MaskAlgebra::entering(Value phi, Block header) {
-  std::optional<Formula> entry = kFalse;
-  for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
-    if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(phi.index, e));
-  return entry;
-}
-
-/// The same for all phis that bound this one.
-std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
-  const auto own = entering(phi, header);
-  if (!own || bound_[phi.index] != Bound::joint) return own;
-  if (joint_entry_.header != header.index) {
-    joint_entry_ = {header.index, kFalse};
-    for (Value p : bound_of(phi)) {
-      if (p == phi || !joint_entry_.formula) continue;
-      const auto others = entering(p, header);
-      joint_entry_.formula = others ? bounded_.or_(*joint_entry_.formula, *others) : others;
-    }
-  }
-  return joint_entry_.formula ? bounded_.or_(*own, *joint_entry_.formula) : std::nullopt;
-}
-
 Formula MaskAlgebra::incoming(uint32_t phi, unsigned edge) const {
   return formula_of(function_.operand(Value{phi}, edge));
 }
 
-bool MaskAlgebra::is_loop_phi(const Atom& atom) const {
-  return atom.kind == Atom::Kind::mask && function_[Value{atom.what}].op == Op::phi &&
-         is_loop_header(Block{block_of_[atom.what]});
-}
-
 bool MaskAlgebra::is_back_edge(Block header, unsigned edge) const {
   return loops_.contains(loops_.innermost[header.index], function_[header].predecessors[edge].index);
-}
-
-std::vector<Value> MaskAlgebra::assumed_loop_phis() const {
-  std::vector<Value> phis;
-  for (const Atom& atom : atoms_)
-    if (is_loop_phi(atom) && bound_[atom.what] != Bound::none) phis.push_back(Value{atom.what});
-  return phis;
 }
 
 bool MaskAlgebra::is_loop_header(Block block) const {

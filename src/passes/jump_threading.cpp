@@ -38,12 +38,32 @@ struct Index {
     reads(f, v);
   }
   void reads(const Function& f, Value v) {
-    for (const Value o : f.operands(v))
-      if (!f.is_constant(o) && (users[o.index].empty() || users[o.index].back() != v))
-        users[o.index].push_back(v);
+    for (const Value o : f.operands(v)) {
+      if (f.is_constant(o)) continue;
+      Ends& list = users[o.index];
+      if (list.last != 0 && links[list.last].user == v) continue;
+      const auto link = static_cast<uint32_t>(links.size());
+      links.push_back({v, 0});
+      (list.last != 0 ? links[list.last].next : list.first) = link;
+      list.last = link;
+    }
   }
-  std::vector<std::vector<Value>> users;
-  std::vector<uint32_t> home;
+  [[nodiscard]] std::vector<Value> users_of(Value v) const {
+    std::vector<Value> list;
+    for (uint32_t i = users[v.index].first; i != 0; i = links[i].next) list.push_back(links[i].user);
+    return list;
+  }
+
+  struct Link { ///< of a list of users, in the order in which they came
+    Value user;
+    uint32_t next = 0;
+  };
+  struct Ends {
+    uint32_t first = 0, last = 0;
+  };
+  std::vector<Ends> users;    ///< by value
+  std::vector<Link> links{1}; ///< [0] ends lists
+  std::vector<uint32_t> home; ///< block of each value
 };
 
 /// A value that is defined in two blocks now.
@@ -93,9 +113,17 @@ class TwoDefinitions {
 
 class JumpThreading {
  public:
-  explicit JumpThreading(Function& f) : f_(f), index_(f) {}
+  explicit JumpThreading(Function& f) : f_(f) {}
 
   bool run() {
+    const auto decided = [&](uint32_t b) {
+      const auto d = decision_of(Block{b});
+      return d && std::ranges::any_of(f_.operands(d->phi), [&](Value o) { return f_.is_constant(o); });
+    };
+    uint32_t first = 0;
+    while (first < f_.blocks.size() && !decided(first)) ++first;
+    if (first == f_.blocks.size()) return false;
+    index_.emplace(f_);
     bool changed = false;
     const Dominators dominators(f_);
     const cfg::Graph graph = graph_of(f_);
@@ -131,7 +159,8 @@ class JumpThreading {
     } else if (phis + 1 != list.size()) {
       return {};
     }
-    const bool own = f_[d.phi].op == Op::phi && index_.home[d.phi.index] == b.index;
+    const auto own_phis = std::span(list).first(phis);
+    const bool own = std::ranges::find(own_phis, d.phi) != own_phis.end();
     return own ? std::optional(d) : std::nullopt;
   }
 
@@ -174,7 +203,7 @@ class JumpThreading {
       std::vector<Value> operands(f_.operands(v).begin(), f_.operands(v).end());
       operands.push_back(on_edge(operands[through]));
       f_.set_operands(v, operands);
-      index_.reads(f_, v);
+      index_->reads(f_, v);
     }
     f_[to].predecessors.push_back(from);
     *std::ranges::find(f_[from].successors, b) = to;
@@ -204,35 +233,35 @@ class JumpThreading {
     f_.set_operands(phi, operands);
     f_[phi].uniform = f_[v].uniform && !f_.divergent; // lanes come here from other blocks than before
     f_[to].instructions.insert(f_[to].instructions.begin(), phi);
-    index_.add(f_, phi, to);
+    index_->add(f_, phi, to);
     return phi;
   }
 
   void repair(Block b, Value v, Block to, Value copy) {
-    TwoDefinitions definitions(f_, index_, b, v, to, copy);
+    TwoDefinitions definitions(f_, *index_, b, v, to, copy);
     // Edges into `to` other than the two bring what was there before.
     std::vector<Value> operands(f_.operands(copy).begin(), f_.operands(copy).end());
     for (size_t i = 0; i < operands.size(); ++i)
       if (operands[i] == copy) operands[i] = definitions.at_end(f_[to].predecessors[i]);
     f_.set_operands(copy, operands);
     const std::vector<Value> users =
-        index_.users[v.index]; // it may grow: phis that are made read it where they should
-    index_.reads(f_, copy);
+        index_->users_of(v); // there may be more soon: phis that are made read it where they should
+    index_->reads(f_, copy);
     for (const Value user : users) {
       if (user == copy) continue;
-      const Block at{index_.home[user.index]};
+      const Block at{index_->home[user.index]};
       for (unsigned i = 0; i < f_[user].operand_count; ++i) {
         if (f_.operand(user, i) != v) continue;
         if (f_[user].op != Op::phi && at == b) continue;
         const Value there = definitions.at_end(f_[user].op == Op::phi ? f_[at].predecessors[i] : at);
         f_.operands(user)[i] = there;
       }
-      index_.reads(f_, user);
+      index_->reads(f_, user);
     }
   }
 
   Function& f_;
-  Index index_;
+  std::optional<Index> index_; ///< once something is decided
 };
 
 } // namespace

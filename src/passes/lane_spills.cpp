@@ -7,8 +7,10 @@
 // Only where every way leads to a write of that lane or to a constant. Straight lines fold in ir/fold_lanes.
 #include "passes/passes.hpp"
 #include "passes/replacements.hpp"
+#include "support/flat_map.hpp"
 
-#include <unordered_map>
+#include <algorithm>
+#include <utility>
 
 namespace lanewise::passes {
 
@@ -25,10 +27,11 @@ class LaneSpills {
       for (const Value v : b.instructions)
         if (f_[v].op == Op::read_lane && f_.is_constant(f_.operand(v, 1))) reads_.push_back(v);
     if (reads_.empty()) return false;
+    home_.resize(f_.value_count());
     for (uint32_t b = 0; b < f_.blocks.size(); ++b)
       for (const Value v : f_.blocks[b].instructions) {
         if (f_[v].op != Op::phi) break;
-        home_.emplace(v.index, b);
+        home_[v.index] = b;
       }
     bool changed = false;
     for (const Value read : reads_) {
@@ -39,10 +42,7 @@ class LaneSpills {
     }
     if (!changed) return false;
     fill_phis();
-    for (auto& [block, phis] : new_phis_) {
-      auto& list = f_.blocks[block].instructions;
-      list.insert(list.begin(), phis.begin(), phis.end());
-    }
+    insert_phis();
     replaced_.apply(f_);
     return true;
   }
@@ -78,38 +78,39 @@ class LaneSpills {
 
   /// Every way to `v` ends in a uniform value for this lane.
   bool known(Value v, uint32_t lane) {
-    std::vector<Value> work{source(v, lane)}, seen;
+    work_.assign(1, source(v, lane));
+    seen_.clear();
     bool all = true;
-    while (!work.empty() && all) {
-      const Value x = work.back();
-      work.pop_back();
+    while (!work_.empty() && all) {
+      const Value x = work_.back();
+      work_.pop_back();
       if (is_plain(x)) continue;
-      const auto [it, is_new] = known_.try_emplace(key(x, lane), true); // true until refuted
+      const auto [facts, is_new] = facts_.insert(key(x, lane));
       if (!is_new) {
-        all = it->second;
+        all = facts.known;
         continue;
       }
-      seen.push_back(x);
+      seen_.push_back(x);
       all = f_[x].op == Op::phi;
       if (!all) break;
-      for (const Value o : f_.operands(x)) work.push_back(source(o, lane));
+      for (const Value o : f_.operands(x)) work_.push_back(source(o, lane));
     }
     if (!all)
-      for (const Value x : seen) known_[key(x, lane)] = false;
+      for (const Value x : seen_) facts_.insert(key(x, lane)).first.known = false;
     return all;
   }
 
   Value value(Value v, uint32_t lane) {
     const Value x = source(v, lane);
     if (is_plain(x)) return x;
-    const auto [it, is_new] = phi_.try_emplace(key(x, lane));
-    if (is_new) {
-      it->second = f_.create(Op::phi, {}, f_[x].type, 0, 1, f_[x].pc);
-      f_[it->second].uniform = true;
-      new_phis_[home_.at(x.index)].push_back(it->second);
-      unfilled_.push_back({x, it->second, lane});
+    Value& phi = facts_.insert(key(x, lane)).first.phi;
+    if (!phi) {
+      phi = f_.create(Op::phi, {}, f_[x].type, 0, 1, f_[x].pc);
+      f_[phi].uniform = true;
+      new_phis_.emplace_back(home_[x.index], phi);
+      unfilled_.push_back({x, phi, lane});
     }
-    return it->second;
+    return phi;
   }
 
   void fill_phis() {
@@ -123,17 +124,34 @@ class LaneSpills {
     }
   }
 
+  /// In front of the instructions of their blocks, in the order in which they were made.
+  void insert_phis() {
+    std::ranges::stable_sort(new_phis_, {}, &std::pair<uint32_t, Value>::first);
+    std::vector<Value> phis;
+    for (size_t i = 0; i < new_phis_.size();) {
+      const uint32_t block = new_phis_[i].first;
+      phis.clear();
+      for (; i < new_phis_.size() && new_phis_[i].first == block; ++i) phis.push_back(new_phis_[i].second);
+      auto& list = f_.blocks[block].instructions;
+      list.insert(list.begin(), phis.begin(), phis.end());
+    }
+  }
+
+  /// Of a value and a lane.
+  struct Facts {
+    bool known = true; ///< until refuted
+    Value phi;         ///< that stands for it
+  };
   struct Unfilled {
     Value of, phi;
     uint32_t lane;
   };
   Function& f_;
   Replacements replaced_;
-  std::vector<Value> reads_;
-  std::unordered_map<uint32_t, uint32_t> home_;               ///< block of each phi
-  std::unordered_map<uint64_t, bool> known_;                  ///< by value and lane
-  std::unordered_map<uint64_t, Value> phi_;                   ///< by value and lane
-  std::unordered_map<uint32_t, std::vector<Value>> new_phis_; ///< by block
+  std::vector<Value> reads_, work_, seen_;
+  std::vector<uint32_t> home_; ///< block of each phi
+  FlatMap<Facts> facts_;
+  std::vector<std::pair<uint32_t, Value>> new_phis_; ///< block and phi
   std::vector<Unfilled> unfilled_;
 };
 

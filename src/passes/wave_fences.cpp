@@ -18,6 +18,7 @@
 #include "ir/dominators.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -108,11 +109,7 @@ class WaveFences {
         touched_(f.blocks.size()) {}
 
   bool run() {
-    for (const Block b : dominators_.reverse_postorder())
-      for (const Value v : f_[b].instructions) {
-        home_[v.index] = b.index;
-        is_callee_ = is_callee_ || f_[v].op == Op::call_return;
-      }
+    find_events();
     find_intervals();
     find_pending();
     find_later();
@@ -204,6 +201,36 @@ class WaveFences {
     return false;
   }
 
+  // -- what counts: accesses, and what orders them
+  struct Event {
+    uint32_t at = 0; ///< place in the block
+    Value what;
+    Op op{};
+    bool accesses = false;
+    Place place;
+  };
+  void find_events() {
+    events_begin_.assign(f_.blocks.size() + 1, 0);
+    for (uint32_t b = 0; b < f_.blocks.size(); ++b) {
+      events_begin_[b] = static_cast<uint32_t>(events_.size());
+      if (!dominators_.reachable(Block{b})) continue;
+      const auto& list = f_.blocks[b].instructions;
+      for (uint32_t i = 0; i < list.size(); ++i) {
+        const Op op = f_[list[i]].op;
+        home_[list[i].index] = b;
+        is_callee_ = is_callee_ || op == Op::call_return;
+        const auto a = access(list[i]);
+        if (!a && !orders(op) && op != Op::group_fence) continue;
+        events_.push_back({i, list[i], op, a.has_value(), a.value_or(Place{})});
+      }
+    }
+    events_begin_.back() = static_cast<uint32_t>(events_.size());
+  }
+  [[nodiscard]] std::span<const Event> events(Block b) const {
+    return std::span(events_).subspan(events_begin_[b.index],
+                                      events_begin_[b.index + 1] - events_begin_[b.index]);
+  }
+
   // -- intervals between barriers
   /// The start of the program and each barrier have a number; the last one stands for all that are left.
   void find_intervals() {
@@ -211,9 +238,9 @@ class WaveFences {
     std::vector<uint64_t> generated(f_.blocks.size());
     unsigned next = 1;
     for (const Block b : order)
-      for (const Value v : f_[b].instructions)
-        if (f_[v].op == Op::barrier) {
-          barrier_bit_.emplace_back(v.index, uint64_t{1} << next);
+      for (const Event& e : events(b))
+        if (e.op == Op::barrier) {
+          barrier_bit_.emplace_back(e.what.index, uint64_t{1} << next);
           generated[b.index] = uint64_t{1} << next;
           next = std::min(next + 1, 63u);
         }
@@ -231,12 +258,13 @@ class WaveFences {
     }
     for (const Block b : order) {
       uint64_t at = reached_[b.index];
-      for (const Value v : f_[b].instructions) {
-        if (f_[v].op == Op::barrier) at = bit_of(v);
-        const auto a = access(v);
-        if (!a || (a->memories & kLds) == 0) continue;
-        for (unsigned i = 0; i < 64; ++i)
-          if ((at >> i & 1) != 0) intervals_[i].reads |= a->reads, intervals_[i].writes |= a->writes;
+      for (const Event& e : events(b)) {
+        if (e.op == Op::barrier) at = bit_of(e.what);
+        if (!e.accesses || (e.place.memories & kLds) == 0) continue;
+        for (uint64_t left = at; left != 0; left &= left - 1) {
+          Interval& interval = intervals_[static_cast<unsigned>(std::countr_zero(left))];
+          interval.reads |= e.place.reads, interval.writes |= e.place.writes;
+        }
       }
     }
   }
@@ -273,19 +301,23 @@ class WaveFences {
 
   /// Everything that may be pending at a block's end, as if all wave fences went.
   void find_pending() {
+    std::vector<bool> stale(f_.blocks.size(), true);
     for (bool changed = true; changed;) {
       changed = false;
       for (const Block b : dominators_.reverse_postorder()) {
-        Places at = starting();
-        if (b != Block{0}) at.clear();
+        if (!stale[b.index]) continue;
+        stale[b.index] = false;
+        Places at = b == Block{0} ? starting() : Places{};
         for (const Block p : f_[b].predecessors)
           if (dominators_.reachable(p))
-            at.add(is_back_edge(p, b) ? carried(upper_[p.index], b) : upper_[p.index]);
-        for (const Value v : f_[b].instructions) {
-          if (f_[v].op == Op::barrier) at.clear();
-          if (const auto a = access(v)) at.add(*a);
+            is_back_edge(p, b) ? at.add(carried(upper_[p.index], b)) : at.add(upper_[p.index]);
+        for (const Event& e : events(b)) {
+          if (e.op == Op::barrier) at.clear();
+          if (e.accesses) at.add(e.place);
         }
-        changed = upper_[b.index].add(at) || changed;
+        if (!upper_[b.index].add(at)) continue;
+        changed = true;
+        for (unsigned s = 0; s < f_[b].successor_count; ++s) stale[f_[b].successors[s].index] = true;
       }
     }
   }
@@ -299,7 +331,7 @@ class WaveFences {
     Places found;
     for (unsigned s = 0; s < f_[b].successor_count; ++s) {
       const Block to = f_[b].successors[s];
-      found.add(is_back_edge(b, to) ? carried(later_[to.index], to) : later_[to.index]);
+      is_back_edge(b, to) ? found.add(carried(later_[to.index], to)) : found.add(later_[to.index]);
     }
     return found;
   }
@@ -310,18 +342,23 @@ class WaveFences {
     const auto order = dominators_.reverse_postorder();
     std::vector<bool> closed(f_.blocks.size());
     for (const Block b : order)
-      for (const Value v : f_[b].instructions) {
-        if (orders(f_[v].op)) {
+      for (const Event& e : events(b)) {
+        if (orders(e.op)) {
           closed[b.index] = true;
           break;
         }
-        if (const auto a = access(v)) later_[b.index].add(*a);
+        if (e.accesses) later_[b.index].add(e.place);
       }
+    std::vector<bool> stale(f_.blocks.size(), true);
     for (bool changed = true; changed;) {
       changed = false;
       for (size_t k = order.size(); k-- > 0;) {
         const Block b = order[k];
-        if (!closed[b.index]) changed = later_[b.index].add(behind(b)) || changed;
+        if (!stale[b.index] || closed[b.index]) continue;
+        stale[b.index] = false;
+        if (!later_[b.index].add(behind(b))) continue;
+        changed = true;
+        for (const Block p : f_[b].predecessors) stale[p.index] = true;
       }
     }
   }
@@ -330,7 +367,7 @@ class WaveFences {
     Places pending = b == Block{0} ? starting() : Places{};
     for (const Block p : f_[b].predecessors)
       if (dominators_.reachable(p))
-        pending.add(is_back_edge(p, b) ? carried(upper_[p.index], b) : out_[p.index]);
+        is_back_edge(p, b) ? pending.add(carried(upper_[p.index], b)) : pending.add(out_[p.index]);
     return pending;
   }
 
@@ -338,26 +375,31 @@ class WaveFences {
     Places pending = pending_at(b);
     bool touched = starts_touched(b);
     uint64_t intervals = reached_[b.index];
-    auto& list = f_[b].instructions;
-    std::vector<Value> kept;
-    kept.reserve(list.size());
+    std::vector<uint32_t> gone; // places in the block
     const std::vector<Places> next = next_of_fences(b);
     size_t fence = 0;
-    for (const Value v : list) {
-      const Op op = f_[v].op;
-      const auto a = access(v);
-      if (op == Op::wave_fence && !order_matters(pending, next[fence++], lds_talks(intervals))) continue;
-      // Right behind a barrier it orders nothing that the barrier does not.
-      if (op == Op::group_fence && !touched && !is_callee_) continue;
-      if (op == Op::barrier) intervals = bit_of(v), touched = false;
-      if (orders(op)) pending.clear();
-      if (a) pending.add(*a), touched = true;
-      kept.push_back(v);
+    for (const Event& e : events(b)) {
+      // Right behind a barrier a group_fence orders nothing that the barrier does not.
+      if ((e.op == Op::wave_fence && !order_matters(pending, next[fence++], lds_talks(intervals))) ||
+          (e.op == Op::group_fence && !touched && !is_callee_)) {
+        gone.push_back(e.at);
+        continue;
+      }
+      if (e.op == Op::barrier) intervals = bit_of(e.what), touched = false;
+      if (orders(e.op)) pending.clear();
+      if (e.accesses) pending.add(e.place), touched = true;
     }
     out_[b.index] = std::move(pending);
     touched_[b.index] = touched;
-    if (kept.size() == list.size()) return false;
-    list = std::move(kept);
+    if (gone.empty()) return false;
+    uint32_t at = 0;
+    size_t next_gone = 0;
+    std::erase_if(f_[b].instructions, [&](Value) {
+      const bool goes = next_gone < gone.size() && gone[next_gone] == at;
+      ++at;
+      next_gone += goes;
+      return goes;
+    });
     return true;
   }
   /// Something was accessed since the last barrier, or the start.
@@ -368,16 +410,16 @@ class WaveFences {
   }
   /// What is behind each wave fence of the block, in order.
   [[nodiscard]] std::vector<Places> next_of_fences(Block b) const {
-    const auto& list = f_[b].instructions;
-    if (std::ranges::none_of(list, [&](Value v) { return f_[v].op == Op::wave_fence; })) return {};
+    const auto list = events(b);
+    if (std::ranges::none_of(list, [](const Event& e) { return e.op == Op::wave_fence; })) return {};
     std::vector<Places> found;
     Places next = behind(b);
     for (size_t i = list.size(); i-- > 0;) {
-      if (f_[list[i]].op == Op::wave_fence) found.push_back(next);
-      if (orders(f_[list[i]].op))
+      if (list[i].op == Op::wave_fence) found.push_back(next);
+      if (orders(list[i].op))
         next.clear();
-      else if (const auto a = access(list[i]))
-        next.add(*a);
+      else if (list[i].accesses)
+        next.add(list[i].place);
     }
     std::ranges::reverse(found);
     return found;
@@ -390,6 +432,8 @@ class WaveFences {
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> home_; ///< block of each value
   bool is_callee_ = false;
+  std::vector<Event> events_;          ///< block by block
+  std::vector<uint32_t> events_begin_; ///< by block
   std::vector<std::pair<uint32_t, uint64_t>> barrier_bit_;
   std::vector<uint64_t>
       reached_; ///< by block: barriers that its start is reached from without another between

@@ -13,14 +13,16 @@ class Survey {
       : binary_(binary), wave_(kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64),
         vgprs_(std::clamp(kernel.descriptor.vgpr_count, 3u, 256u)) {}
 
-  Expected<std::vector<SurveyedFunction>> run(const container::Kernel& kernel) {
+  /// `code`: in which the kernel has been explored. It comes back.
+  Expected<std::vector<SurveyedFunction>> run(const container::Kernel& kernel, Code& code) {
     const auto entry = entry_sgprs(kernel, static_cast<unsigned>(wave_));
     if (!entry) return std::unexpected(entry.error());
     number(static_cast<uint32_t>(kernel.entry));
     auto main = build_graph(binary_, found_[0].entry, wave_,
-                            {.entry = &*entry, .vgprs = vgprs_, .all_functions = true});
+                            {.entry = &*entry, .vgprs = vgprs_, .all_functions = true, .explored = &code});
     if (!main) return std::unexpected(std::move(main.error()));
     add(0, *main);
+    code = std::move(main->code);
     for (uint32_t k = 1; k < found_.size(); ++k) {
       // What has no graph of its own, for it lives on what its callers know, is inlined.
       if (auto graph = build_graph(binary_, found_[k].entry, wave_,
@@ -82,10 +84,13 @@ Expected<std::vector<SurveyedFunction>> survey_calls(const container::ShaderBina
   Code code(binary, kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64);
   if (auto ok = code.explore(static_cast<uint32_t>(kernel.entry)); !ok)
     return std::unexpected(std::move(ok.error()));
-  const bool calls = has_calls(code);
-  if (explored) *explored = std::move(code);
-  if (!calls) return std::vector<SurveyedFunction>{};
-  return Survey(binary, kernel).run(kernel);
+  if (!has_calls(code)) {
+    if (explored) *explored = std::move(code);
+    return std::vector<SurveyedFunction>{};
+  }
+  auto found = Survey(binary, kernel).run(kernel, code);
+  if (found && explored) *explored = std::move(code);
+  return found;
 }
 
 } // namespace lanewise::translate

@@ -149,18 +149,22 @@ void KnownState::forget_results(const Instruction& i) {
 // ----------------------------------------------------------------------------------------------
 
 void KnownState::forget_dwords(uint32_t first, uint32_t end) {
-  if (!lanes_.empty())
-    std::erase_if(lanes_, [&](const Lane& l) { return l.place.dword >= first && l.place.dword < end; });
+  if (lanes_.empty()) return;
+  const auto from = std::ranges::lower_bound(lanes_, Place{first, 0}, {}, &Lane::place);
+  auto to = from;
+  while (to != lanes_.end() && to->place.dword < end) ++to;
+  lanes_.erase(from, to);
 }
 
 void KnownState::copy_lanes(uint32_t from, uint32_t to) {
   forget_dwords(to, to + 1);
   std::vector<Lane> copies;
-  for (const Lane& l : lanes_)
-    if (l.place.dword == from) {
-      copies.push_back({{to, l.place.lane}, l.value});
-      copies.back().value.assumed = true;
-    }
+  for (auto l = std::ranges::lower_bound(lanes_, Place{from, 0}, {}, &Lane::place);
+       l != lanes_.end() && l->place.dword == from; ++l) {
+    copies.push_back({{to, l->place.lane}, l->value});
+    copies.back().value.assumed = true;
+  }
+  if (copies.empty()) return;
   const auto at = std::ranges::lower_bound(lanes_, Place{to, 0}, {}, &Lane::place);
   lanes_.insert(at, copies.begin(), copies.end());
 }

@@ -184,12 +184,29 @@ void Ssa::finish(const std::vector<ir::Block>& blocks) {
 void Ssa::forward_redundant() {
   if (!any_forward_) return;
   forward_.resize(function_->value_count());
-  std::vector<std::vector<uint32_t>> users(phis_.size());
+  // Lists of users, one link for each operand that is a phi; lists of phis that become one value are joined.
+  struct Link {
+    uint32_t user, next;
+  };
+  struct Ends {
+    uint32_t first = 0, last = 0;
+  };
+  std::vector<Link> links{{0, 0}}; // [0] ends lists
+  std::vector<Ends> users(phis_.size());
+  const auto append = [&](Ends& list, uint32_t first, uint32_t last) {
+    if (first == 0) return;
+    (list.last != 0 ? links[list.last].next : list.first) = first;
+    list.last = last;
+  };
   std::vector<uint32_t> number(function_->value_count(), UINT32_MAX), work;
   for (uint32_t k = 0; k < phis_.size(); ++k) number[phis_[k].value.index] = k;
   for (uint32_t k = 0; k < phis_.size(); ++k) {
     for (const Value o : function_->operands(phis_[k].value))
-      if (number[o.index] != UINT32_MAX) users[number[o.index]].push_back(k);
+      if (number[o.index] != UINT32_MAX) {
+        const auto link = static_cast<uint32_t>(links.size());
+        links.push_back({k, 0});
+        append(users[number[o.index]], link, link);
+      }
     work.push_back(k);
   }
   while (!work.empty()) {
@@ -207,9 +224,9 @@ void Ssa::forward_redundant() {
     }
     if (!redundant || !only) continue;
     forward_[phi.index] = only.index;
-    for (const uint32_t u : users[k]) work.push_back(u);
+    for (uint32_t u = users[k].first; u != 0; u = links[u].next) work.push_back(links[u].user);
     if (const uint32_t n = number[only.index]; n != UINT32_MAX)
-      users[n].insert(users[n].end(), users[k].begin(), users[k].end());
+      append(users[n], users[k].first, users[k].last);
   }
 }
 
