@@ -3,17 +3,18 @@
 namespace lanewise::analysis {
 namespace {
 
-/// Steps that every question adds to the account, what is on it at the beginning, which part of it one
-/// question may use, what it may use in any case, and how many times over steps without an answer count: a
-/// program whose formulas do not fit stops trying soon, one whose formulas are large but fit keeps its
-/// account.
-constexpr uint64_t kEarned = 16, kInitial = 2048, kPart = 8, kAlways = 16, kWasted = 8;
+/// Steps that every question adds to the account, which part of it one question may use, what it may use in
+/// any case, and how many times over steps without an answer count: a program whose formulas do not fit stops
+/// trying soon, one whose formulas are large but fit keeps its account.
+constexpr uint64_t kEarned = 8, kPart = 8, kAlways = 16, kWasted = 8;
 
 } // namespace
 
+void BoundedFormulas::open_account(size_t values) { initial_ = 256 + values / 8; }
+
 uint32_t BoundedFormulas::allowance() {
   account_.questions += !rebuilding_;
-  const uint64_t account = kInitial + kEarned * account_.questions;
+  const uint64_t account = initial_ + kEarned * account_.questions;
   return static_cast<uint32_t>(kAlways + (account > account_.spent ? (account - account_.spent) / kPart : 0));
 }
 

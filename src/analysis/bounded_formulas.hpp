@@ -20,6 +20,9 @@ class BoundedFormulas {
  public:
   explicit BoundedFormulas(FormulaPool& pool) : pool_(&pool) {}
 
+  /// What is on the account at the beginning grows with the program, told by its number of values.
+  void open_account(size_t values);
+
   /// What is on the account, to go back to.
   struct Account {
     uint64_t questions = 0, spent = 0;
@@ -50,6 +53,7 @@ class BoundedFormulas {
 
   FormulaPool* pool_;
   Account account_;
+  uint64_t initial_ = 0;
   bool rebuilding_ = false; ///< what steps ask then adds nothing: it was not asked from outside
 };
 

@@ -120,9 +120,9 @@ std::optional<Formula> FormulaPool::along_narrowings(Formula inner, Formula oute
   return std::nullopt;
 }
 
-/// Whether the conjunction takes no step: then `result` is it. Else a and b are in the order of the cache.
+/// Whether a conjunction that is not trivial takes no step: then `result` is it. Else a and b are in the
+/// order of the cache.
 bool FormulaPool::known_and(Formula& a, Formula& b, Formula& result) const {
-  if (const auto known = trivial_and(a, b)) return result = *known, true;
   if (a.bits > b.bits) std::swap(a, b);
   const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
   if (known.key == pair_key(a, b)) return result = known.result, true;
@@ -145,7 +145,12 @@ Formula FormulaPool::and_(Formula a, Formula b) {
 
 std::optional<Formula> FormulaPool::and_within(Formula a, Formula b, uint32_t& steps) {
   Formula result;
-  if (known_and(a, b, result)) return result;
+  const auto known = [&](Formula& x, Formula& y) {
+    const auto trivial = trivial_and(x, y);
+    if (trivial) result = *trivial;
+    return trivial || known_and(x, y, result);
+  };
+  if (known(a, b)) return result;
   const auto push = [&](Formula x, Formula y) {
     stack_.push_back({x, y, std::max(rank(x), rank(y)), kFalse, 0});
   };
@@ -163,7 +168,7 @@ std::optional<Formula> FormulaPool::and_within(Formula a, Formula b, uint32_t& s
       if (!step()) return std::nullopt;
       f.stage = 1;
       Formula x = branch(f.a, true), y = branch(f.b, true);
-      if (!known_and(x, y, result)) {
+      if (!known(x, y)) {
         push(x, y);
         continue;
       }
@@ -173,7 +178,7 @@ std::optional<Formula> FormulaPool::and_within(Formula a, Formula b, uint32_t& s
       f.stage = 2;
       f.high = result;
       Formula x = branch(f.a, false), y = branch(f.b, false);
-      if (!known_and(x, y, result)) {
+      if (!known(x, y)) {
         push(x, y);
         continue;
       }

@@ -31,6 +31,7 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
       masks += function[v].type == ir::Type::u1;
     }
   pool_.reserve(2 * masks);
+  bounded_.open_account(function.value_count());
   edge_begin_.reserve(function.blocks.size());
   size_t edges = 0;
   for (const ir::BasicBlock& b : function.blocks) {
@@ -44,7 +45,6 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
   formulas_.assign(function_.value_count(), kFalse);
   begun_.resize(order_.reverse_post.size());
   for (uint32_t i = 0; i < kLaneBits; ++i) new_atom({.kind = Atom::Kind::lane_bit, .what = i});
-  if (!breaks(BrokenRule::loop_phi_unchecked)) release_free_phis();
   // Each round that fails drops the assumption of at least one loop phi. What was made in front of the first
   // of these stays.
   for (std::optional<size_t> place = 0; place; place = check_loop_phis()) build(*place);

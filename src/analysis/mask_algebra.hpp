@@ -125,9 +125,6 @@ class MaskAlgebra {
 
   void build(size_t place);
   void forget_from(size_t place);
-  void release_free_phis();
-  [[nodiscard]] uint32_t made_anew_in(ir::Value v) const;
-  [[nodiscard]] uint32_t common_loop(uint32_t a, uint32_t b) const;
   std::optional<size_t> check_loop_phis();
   bool stays_inside(ir::Value phi);
   Formula make(ir::Value v, ir::Block block);
