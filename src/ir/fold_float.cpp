@@ -1,4 +1,5 @@
 // Folding of floating point: only what keeps every bit, NaN payloads and signs of zero included.
+#include "ir/float_facts.hpp"
 #include "ir/fold_rules.hpp"
 
 namespace lanewise::ir::rules {
@@ -38,6 +39,16 @@ Value fold_clamp(Builder& b, const Request& r) {
   return v.is(v[0], Op::fclamp) && v.f[v[0]].imm == r.imm ? v[0] : Value{};
 }
 
+// fsqrt.flush_in.flush_out(x) -> fsqrt(x)    where neither x nor its root can be denormal; so with the others
+Value fold_flushing(Builder& b, const Request& r) {
+  const FloatControl before = FloatControl::unpack(r.imm);
+  FloatControl after = before;
+  after.flush_in = before.flush_in && !never_denormal(b.function, r.operands[0]);
+  after.flush_out = before.flush_out && !gives_no_denormal(b.function, r.op, r.operands);
+  if (after.pack() == before.pack()) return {};
+  return b.emit(r.op, {r.operands[0]}, r.type, after.pack());
+}
+
 } // namespace
 
 void add_float_rules(RuleTable& t) {
@@ -46,6 +57,8 @@ void add_float_rules(RuleTable& t) {
   at(Op::fabs) = fold_fabs;
   at(Op::fcanonicalize) = fold_canonicalize;
   at(Op::fclamp) = fold_clamp;
+  for (const Op op : {Op::fsqrt, Op::frcp, Op::frsq, Op::flog2, Op::fexp2, Op::fsin, Op::fcos})
+    at(op) = fold_flushing;
 }
 
 } // namespace lanewise::ir::rules

@@ -1,7 +1,10 @@
 #include "spirv/bounds.hpp"
 
+#include "analysis/counted_loop.hpp"
+
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace lanewise::spirv {
 namespace {
@@ -14,7 +17,10 @@ constexpr uint64_t ones(unsigned bits) { return bits >= 64 ? ~uint64_t{0} : (uin
 class Rules {
  public:
   Rules(const ir::Function& f, const Seating& s, const std::vector<uint64_t>& known)
-      : f_(f), seating_(s), known_(known) {}
+      : f_(f), seating_(s), known_(known), home_(f.value_count()) {
+    for (uint32_t b = 0; b < f.blocks.size(); ++b)
+      for (const Value v : f.blocks[b].instructions) home_[v.index] = {b};
+  }
 
   [[nodiscard]] uint64_t operator()(Value v) const {
     const ir::Inst& inst = f_[v];
@@ -23,14 +29,16 @@ class Rules {
     case Op::constant: return inst.imm & most;
     case Op::host_lane: return seating_.host_lanes - 1;
     case Op::host_wave: return seating_.waves() - 1;
-    case Op::phi: return largest_of(v, 0);
+    case Op::phi: return std::min(largest_of(v, 0), counted(v).value_or(most));
     case Op::select: return largest_of(v, 1);
     case Op::umax: return largest_of(v, 0);
     case Op::umin:
     case Op::and_: return std::min(operand(v, 0), operand(v, 1));
     case Op::or_:
     case Op::xor_:
-      return ones(static_cast<unsigned>(std::bit_width(operand(v, 0) | operand(v, 1)))) & ~ones(low_zeros(v));
+      return std::min(sum(operand(v, 0), operand(v, 1), most),
+                      ones(static_cast<unsigned>(std::bit_width(operand(v, 0) | operand(v, 1)))) &
+                          ~ones(low_zeros(v)));
     case Op::add: return sum(operand(v, 0), operand(v, 1), most);
     case Op::mul: return product(operand(v, 0), operand(v, 1), most);
     case Op::shl: return product(operand(v, 0), uint64_t{1} << shift_of(v, 63), most);
@@ -66,6 +74,10 @@ class Rules {
     for (unsigned i = first; i < f_[v].operand_count; ++i) largest = std::max(largest, operand(v, i));
     return largest;
   }
+  [[nodiscard]] std::optional<uint64_t> counted(Value phi) const {
+    const auto count = analysis::count_of(f_, home_[phi.index], phi);
+    return count ? std::optional(count->last) : std::nullopt;
+  }
   static uint64_t sum(uint64_t a, uint64_t b, uint64_t most) { return a <= most - b ? a + b : most; }
   static uint64_t product(uint64_t a, uint64_t b, uint64_t most) {
     return a == 0 || b <= most / a ? a * b : most;
@@ -85,6 +97,7 @@ class Rules {
   const ir::Function& f_;
   const Seating& seating_;
   const std::vector<uint64_t>& known_;
+  std::vector<ir::Block> home_; ///< of each value
 };
 
 } // namespace

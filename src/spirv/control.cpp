@@ -1,5 +1,7 @@
 #include "spirv/control.hpp"
 
+#include "spirv/unrolling.hpp"
+
 #include <algorithm>
 
 namespace lanewise::spirv {
@@ -12,8 +14,10 @@ using Kind = cfg::StructuredNode::Kind;
 Control::Control(Emitter& e, const cfg::Structured& s)
     : e_(e), s_(s), labels_(s.nodes.size()), end_labels_(s.nodes.size()), routes_(s.nodes.size()) {
   collect_in_edges();
-  if (std::ranges::any_of(s.nodes, [](const auto& n) { return n.kind == Kind::loop_header; }))
+  if (std::ranges::any_of(s.nodes, [](const auto& n) { return n.kind == Kind::loop_header; })) {
     find_broken_dominance();
+    unrolled_ = chooses_by_count(e.f);
+  }
 }
 
 void Control::collect_in_edges() {
@@ -274,7 +278,9 @@ void Control::write_header(uint32_t node) {
 
 void Control::loop_merge(uint32_t header) {
   const auto& h = s_.nodes[header];
-  e_.code.effect(spv::Op::OpLoopMerge, {label(h.merge), label(h.continue_target), 0});
+  const auto control = unrolled_[h.block] ? spv::LoopControlMask::Unroll : spv::LoopControlMask::MaskNone;
+  e_.code.effect(spv::Op::OpLoopMerge,
+                 {label(h.merge), label(h.continue_target), static_cast<uint32_t>(control)});
 }
 
 void Control::write_block(uint32_t node) {

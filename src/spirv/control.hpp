@@ -64,6 +64,8 @@ class Control {
   std::vector<InEdge> in_edge_;
   std::vector<uint32_t> in_begin_;
   std::vector<std::vector<Route>> routes_;
+  std::vector<bool>
+      unrolled_; ///< of each block, where there are loops: the driver is asked to unroll its loop
   // Broken dominance only:
   std::vector<uint32_t> block_of_;             ///< of each value
   cfg::Dominators dominators_;                 ///< of the structured nodes

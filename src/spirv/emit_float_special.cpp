@@ -1,4 +1,5 @@
 // Float operations on exponents and classes, and the steps of a division (ISA, V_LDEXP to V_DIV_FIXUP).
+#include "ir/float_facts.hpp"
 #include "spirv/float_call.hpp"
 
 #include <optional>
@@ -101,48 +102,11 @@ Expr ldexp(Code& c, std::span<const Expr> x, const FloatCall& call) {
   return scaled(c, x[0], x[1], call.control.round);
 }
 
-/// Exponents that a condition chooses between, or one (no condition).
-struct ExponentChoice {
-  Value condition;
-  int32_t yes = 0, no = 0;
-};
-/// c, select(m, c, d), and such a thing shifted left.
-std::optional<ExponentChoice> exponent_choice(const ir::Function& f, Value v) {
-  if (f.is_constant(v))
-    return ExponentChoice{{}, static_cast<int32_t>(f[v].imm), static_cast<int32_t>(f[v].imm)};
-  const Value a = f[v].operand_count > 1 ? f.operand(v, 1) : Value{};
-  if (f[v].op == Op::select && f.is_constant(a) && f.is_constant(f.operand(v, 2)))
-    return ExponentChoice{f.operand(v, 0), static_cast<int32_t>(f[a].imm),
-                          static_cast<int32_t>(f[f.operand(v, 2)].imm)};
-  if (f[v].op != Op::shl || !f.is_constant(a)) return {};
-  auto choice = exponent_choice(f, f.operand(v, 0));
-  if (!choice) return {};
-  for (int32_t* e : {&choice->yes, &choice->no})
-    *e = static_cast<int32_t>(static_cast<uint32_t>(*e) << (f[a].imm & 31));
-  return choice;
-}
-
 /// The bits of 2^exponent, if that is a normal number and so is its inverse.
 std::optional<uint64_t> power_of_two(int32_t exponent, FloatFormat format) {
   const auto bias = static_cast<int32_t>(format.bias());
   if (exponent <= -bias || exponent >= bias) return {};
   return static_cast<uint64_t>(exponent + bias) << format.mantissa;
-}
-
-/// By a known power of two, or one of two, as square roots scale: a product rounds as ldexp does.
-void write_ldexp(Emitter& e, Value v) {
-  const Type t = e.f[v].type;
-  const FloatFormat format = format_of(t);
-  const auto choice = exponent_choice(e.f, e.f.operand(v, 1));
-  const auto yes = choice ? power_of_two(choice->yes, format) : std::nullopt,
-             no = choice ? power_of_two(choice->no, format) : std::nullopt;
-  if (!plain(ir::FloatControl::unpack(e.f[v].imm)) || !yes || !no) return write_float_call(e, v, ldexp);
-  Id factor = e.types.constant(t, *yes);
-  if (choice->yes != choice->no)
-    factor =
-        e.code.op(spv::Op::OpSelect, e.types[t], {e.id(choice->condition), factor, e.types.constant(t, *no)});
-  e.make(v, spv::Op::OpFMul, {e.operand_id(v, 0), factor});
-  e.module.no_contraction(e.id(v));
 }
 
 /// Zero, infinity and NaN are their own mantissas; NaN comes out quiet.
@@ -172,6 +136,58 @@ Expr frexp_exponent(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const Expr field = (resize(bits(x[0]), work_type(call.operand)) & f.all_but_sign()) >> f.mantissa;
   const Expr usual = resize(field - (f.bias() - 1), Type::i32);
   return usually(c, is_normal_field(field, f), usual, [&](Code& k) { return unusual_exponent(k, x[0], f); });
+}
+
+/// n * (1/d): OpenCL's f32 division takes both apart to keep 1/d and the product from becoming denormal or
+/// infinite. Where neither can, it is the product of the numbers themselves: powers of two change nothing
+/// else.
+Expr quotient(Code& c, std::span<const Expr> x, const FloatCall& call) {
+  const FloatFormat f = call.format();
+  const auto number = [&](uint64_t exponent) { // 2^exponent
+    return as_float(c.constant(Type::i32, (f.bias() + exponent) << f.mantissa), Type::f32);
+  };
+  const Expr small = number(0 - uint64_t{60}), large = number(60);
+  const Expr n = glsl(GLSLstd450FAbs, x[0]), d = glsl(GLSLstd450FAbs, x[1]);
+  const auto at_least = [&](Expr a, Expr b) { return c.compare(spv::Op::OpFOrdGreaterThanEqual, a, b); };
+  const Expr zero = x[0] == as_float(c.constant(Type::i32, 0), Type::f32);
+  const Expr usual =
+      (at_least(n, small) | zero) & at_least(large, n) & at_least(d, small) & at_least(large, d);
+  const auto over = [&](Expr a) { return c.binary(spv::Op::OpFDiv, number(0), a); };
+  const auto part = [&](Code&) { return (x[0] * over(x[1])).id; };
+  const auto scaled_parts = [&](Code& k) {
+    const std::array one{x[0]}, other{x[1]};
+    const Expr product = frexp_mantissa(k, one, call) * over(frexp_mantissa(k, other, call));
+    return scaled(k, product, frexp_exponent(k, one, call) - frexp_exponent(k, other, call), 0).id;
+  };
+  return c.expr(choose(c, usual, c.types[Type::f32], true, part, scaled_parts), Type::f32);
+}
+
+void write_quotient(Emitter& e, Value v, const Patterns::Quotient& q) {
+  const auto inst = e.f[v];
+  const FloatCall call{
+      e.options, e.helpers, inst.op, inst.type, inst.type, ir::FloatControl::unpack(inst.imm), inst.imm};
+  const std::array types{Type::f32, Type::f32};
+  const Id function =
+      e.helpers.get({static_cast<uint8_t>(Helper::quotient), 0}, "quotient", e.types[Type::f32], types,
+                    [&](Code& c, std::span<const Expr> x) { return quotient(c, x, call); });
+  e.make_call(v, function, {e.id(q.numerator), e.id(q.denominator)});
+}
+
+/// By a known power of two, or one of two, as square roots scale: a product rounds as ldexp does.
+void write_ldexp(Emitter& e, Value v) {
+  if (const auto q = e.patterns.quotient(v); q.denominator) return write_quotient(e, v, q);
+  const Type t = e.f[v].type;
+  const FloatFormat format = format_of(t);
+  const auto choice = ir::exponent_choice(e.f, e.f.operand(v, 1));
+  const auto yes = choice ? power_of_two(choice->yes, format) : std::nullopt,
+             no = choice ? power_of_two(choice->no, format) : std::nullopt;
+  if (!plain(ir::FloatControl::unpack(e.f[v].imm)) || !yes || !no) return write_float_call(e, v, ldexp);
+  Id factor = e.types.constant(t, *yes);
+  if (choice->yes != choice->no)
+    factor =
+        e.code.op(spv::Op::OpSelect, e.types[t], {e.id(choice->condition), factor, e.types.constant(t, *no)});
+  e.make(v, spv::Op::OpFMul, {e.operand_id(v, 0), factor});
+  e.module.no_contraction(e.id(v));
 }
 
 /// Bits of v_cmp_class: 0 signalling NaN, 1 quiet NaN, 2..5 -inf -normal -denormal -0, 6..9 +0 .. +inf.

@@ -69,7 +69,7 @@ Expr narrow(const AccessSite& s, Expr shifted, unsigned width) {
 
 /// One component, `at` bytes behind the address.
 Expr load_component(const AccessSite& s, uint32_t at) {
-  const Expr index = s.address >> 2;
+  const Expr index = word_index(s);
   const unsigned width = s.access.bytes * 8u;
   if (width == 64) {
     const Expr low = load_word(s, index, at / 4), high = load_word(s, index, at / 4 + 1);
@@ -142,7 +142,7 @@ std::vector<Expr> dwords_of(const AccessSite& s) {
 
 Id store_words(const AccessSite& s) {
   if (s.unaligned) return store_anywhere(s, dwords_of(s), s.components * s.access.bytes), 0;
-  const Expr index = s.address >> 2;
+  const Expr index = word_index(s);
   for (unsigned i = 0; i < s.components; ++i) {
     const uint32_t at = i * s.access.bytes;
     const Expr data = bitcast(s.data[i], integer_like(s.data[i].type));

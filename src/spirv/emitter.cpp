@@ -1,8 +1,5 @@
 #include "spirv/emitter.hpp"
 
-#include "spirv/alignment.hpp"
-#include "spirv/bounds.hpp"
-
 #include <algorithm>
 #include <cstddef>
 
@@ -52,16 +49,6 @@ SharedModule::SharedModule(const ir::Function& main, std::span<const ir::CalleeF
 
 Emitter::Emitter(SharedModule& s, const ir::Function& function, const EmitOptions& o)
     : f(function), options(o), shared(s), ids_(function.value_count()), written_(function.value_count()) {}
-
-uint64_t Emitter::bound(ir::Value v) {
-  if (bounds_.empty()) bounds_ = known_bounds(f, options.seating);
-  return bounds_[v.index];
-}
-
-unsigned Emitter::low_zeros(ir::Value v) {
-  if (low_zeros_.empty()) low_zeros_ = known_low_zeros(f, options.aligned_pointers);
-  return low_zeros_[v.index];
-}
 
 Id Emitter::id(ir::Value v) {
   if (reload)

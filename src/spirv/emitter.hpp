@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "ir/program.hpp"
-#include "spirv/emit.hpp"
+#include "spirv/address_facts.hpp"
 #include "spirv/expression_trees.hpp"
 #include "spirv/helpers.hpp"
 #include "spirv/patterns.hpp"
@@ -13,7 +13,7 @@
 namespace lanewise::spirv {
 
 /// Kinds of helper functions. Each family numbers its variants itself.
-enum class Helper : uint8_t { integer, floating, convert, memory, atomic, lane, trap, tree };
+enum class Helper : uint8_t { integer, floating, convert, memory, atomic, lane, trap, tree, quotient };
 
 /// What the functions of a module share.
 struct SharedModule {
@@ -47,7 +47,8 @@ class Emitter {
   ModuleBuilder& module = shared.module;
   Types& types = shared.types;
   Helpers& helpers = shared.helpers;
-  Patterns patterns{f};
+  AddressFacts addresses{f, options, shared.lds_bytes, !shared.wide_lds};
+  Patterns patterns{f, addresses};
   ExpressionTrees trees{f, patterns, shared.tree_shapes};
   Code code{types};                           ///< of the function
   std::vector<uint32_t> variables;            ///< its OpVariable instructions
@@ -103,18 +104,12 @@ class Emitter {
   /// The program has 64-bit atomics in LDS. Vulkan's Workgroup memory has one type: 32-bit accesses are then
   /// made of 64-bit ones.
   [[nodiscard]] bool wide_lds() const { return shared.wide_lds; }
-  /// Low bits of an address that are known to be 0, up to 3 (alignment.hpp).
-  [[nodiscard]] unsigned low_zeros(ir::Value v);
-  /// A number that the value never exceeds (bounds.hpp).
-  [[nodiscard]] uint64_t bound(ir::Value v);
 
  private:
   void write_mark(ir::Value v);
   [[nodiscard]] Id memory_variable(Id type, spv::StorageClass c);
   std::vector<Id> ids_; ///< 0 = not asked for yet
   std::vector<bool> written_;
-  std::vector<uint8_t> low_zeros_; ///< made when first asked for
-  std::vector<uint64_t> bounds_;   ///< so are these
 };
 
 using Handler = void (*)(Emitter&, ir::Value);

@@ -35,10 +35,19 @@ struct Frame {
   std::span<const Expr> data;
   unsigned size; ///< bytes that the access covers
   bool maybe_unaligned, inside;
+  Expr words_behind;
 
   /// An aligned access. In an array of words its address is kept so far from the end that all of it fits.
   Id aligned(Code& c, Space space, Expr address) const {
-    AccessSite site{e, c, space, address, data, access, type, components};
+    AccessSite site{.e = e,
+                    .c = c,
+                    .space = space,
+                    .address = address,
+                    .data = data,
+                    .access = access,
+                    .type = type,
+                    .components = components,
+                    .words_behind = words_behind};
     if (space == Space::global) return body(site);
     const uint32_t all = array_bytes(e, space);
     site.inside = all >= size && !is_wide(site);
@@ -99,10 +108,12 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const bool asks = access.space != Space::global || !e.options.device.unaligned_global;
   const bool in_words = access.space == Space::lds || access.space == Space::scratch;
   const auto whole_at = static_cast<unsigned>(std::countr_zero(unsigned{access.bytes})); // low zeros
-  const bool maybe_unaligned = kind == Helper::memory && asks && access.bytes > 1 &&
-                               e.low_zeros(operands[0]) < (in_words ? std::min(whole_at, 2u) : whole_at);
-  const unsigned size = kind == Helper::memory ? components * access.bytes : access.bytes;
-  const bool inside = access.space == Space::lds && e.bound(operands[0]) + size <= e.lds_bytes();
+  const bool maybe_unaligned =
+      kind == Helper::memory && asks && access.bytes > 1 &&
+      e.addresses.low_zeros(operands[0]) < (in_words ? std::min(whole_at, 2u) : whole_at);
+  const unsigned size = access_size(e.f, v);
+  const bool inside = e.addresses.inside_lds(v);
+  const auto split = kind == Helper::memory ? e.addresses.split_lds(v) : AddressFacts::Split{};
 
   std::vector<Type> types;
   std::vector<Id> arguments;
@@ -115,7 +126,11 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
     pass(e.f.operand(operands[0], 0));
     pass(e.f.operand(operands[0], 1));
   } else {
-    pass(operands[0]);
+    pass(split.base ? split.base : operands[0]);
+  }
+  if (split.base) {
+    types.push_back(Type::i32);
+    arguments.push_back(e.module.u32(split.words));
   }
   for (const Value d : data) pass(d);
 
@@ -126,7 +141,7 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
                            static_cast<uint64_t>(type) << 32 | uint64_t{components} << 36 |
                            uint64_t{has_value} << 44 | uint64_t{access.flush_in} << 45 |
                            uint64_t{access.flush_out} << 46 | uint64_t{maybe_unaligned} << 47 |
-                           uint64_t{inside} << 48;
+                           uint64_t{inside} << 48 | uint64_t{split.base.index != 0} << 49;
   const Id result_type = e.type_of(v);
   const auto whole = [&](Code& c, std::span<const Expr> x) {
     const size_t at = ask_active ? 1 : 0;
@@ -136,9 +151,9 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
           c.op(spv::Op::OpCompositeConstruct, c.types.tuple(Type::i32, 2), {x[at].id, x[at + 1].id});
       address = c.expr(c.op(spv::Op::OpBitcast, c.types[Type::i64], {pair}), Type::i64);
     }
-    const Frame frame{e,           access,          type,  components,
-                      result_type, has_value,       body,  x.subspan(at + (halves ? 2 : 1)),
-                      size,        maybe_unaligned, inside};
+    const Frame frame{e,           access,          type,   components,
+                      result_type, has_value,       body,   x.subspan(at + (halves || split.base ? 2 : 1)),
+                      size,        maybe_unaligned, inside, split.base ? x[at + 1] : Expr{}};
     Id result = 0;
     if (ask_active)
       result =
@@ -150,6 +165,11 @@ void write_access_call(Emitter& e, Value v, Helper kind, bool ask_active, Access
   const Id function =
       e.helpers.get({static_cast<uint8_t>(kind), variant}, ir::info(inst.op).name, result_type, types, whole);
   e.make_call(v, function, arguments);
+}
+
+Expr word_index(const AccessSite& s) {
+  const Expr index = s.address >> 2;
+  return s.words_behind.id != 0 ? index + s.words_behind : index;
 }
 
 Id word_pointer(Emitter& e, Code& c, Space space, Expr index, uint32_t plus, bool inside) {

@@ -19,7 +19,10 @@ struct AccessSite {
   unsigned components;
   bool unaligned = false; ///< a component may reach over the end of its word
   bool inside = false;    ///< of an array of words: all of the access is known to be inside it
+  Expr words_behind{};    ///< words of LDS behind the address, if any
 };
+/// The 32-bit word that the access starts in.
+[[nodiscard]] Expr word_index(const AccessSite& s);
 using AccessBody = Id (*)(const AccessSite&);
 
 /// Writes the call for memory operation `v`.

@@ -16,15 +16,15 @@ bool is_memory(const ir::Function& f, Value v) {
 
 } // namespace
 
-Patterns::Patterns(const ir::Function& f)
-    : f_(f), home_(f.value_count(), UINT32_MAX), absorbed_(f.value_count()) {
-  std::vector<uint32_t> uses(f.value_count()), absorbing(f.value_count());
+Patterns::Patterns(const ir::Function& f, const AddressFacts& addresses)
+    : f_(f), home_(f.value_count(), UINT32_MAX), uses_(f.value_count()), absorbed_(f.value_count()) {
+  std::vector<uint32_t> absorbing(f.value_count());
   for (uint32_t b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].instructions) home_[v.index] = b;
   const auto absorb = [&](Value user, Value v) { absorbing[v.index] += in_one_block(user, v); };
   for (const auto& block : f.blocks)
     for (const Value v : block.instructions)
-      for (const Value o : f.operands(v)) ++uses[o.index];
+      for (const Value o : f.operands(v)) ++uses_[o.index];
   for (const auto& block : f.blocks)
     for (const Value v : block.instructions) {
       if (const auto k = negated_operand(v)) absorb(v, f.operand(v, *k));
@@ -33,11 +33,20 @@ Patterns::Patterns(const ir::Function& f)
       if (funnel(v).from != 0) {
         const Value shift = f.operand(v, 0);
         absorb(v, shift);
-        if (uses[shift.index] == 1) absorb(shift, f.operand(shift, 0));
+        if (uses_[shift.index] == 1) absorb(shift, f.operand(shift, 0));
       }
-      if (is_memory(f, v) && address_in_halves(v)) absorb(v, f.operand(v, 0));
+      if (quotient(v).denominator)
+        for (const Value o : f.operands(v)) { // the product and the difference, and what they are made of
+          absorb(v, o);
+          for (const Value part : f.operands(o)) {
+            absorb(o, part);
+            if (f_[part].op == Op::frcp) absorb(part, f.operand(part, 0));
+          }
+        }
+      if (is_memory(f, v) && (address_in_halves(v) || addresses.split_lds(v).base))
+        absorb(v, f.operand(v, 0));
     }
-  for (uint32_t v = 1; v < f.value_count(); ++v) absorbed_[v] = uses[v] != 0 && uses[v] == absorbing[v];
+  for (uint32_t v = 1; v < f.value_count(); ++v) absorbed_[v] = uses_[v] != 0 && uses_[v] == absorbing[v];
 }
 
 std::optional<unsigned> Patterns::negated_operand(Value fadd) const {
@@ -71,6 +80,31 @@ Patterns::Funnel Patterns::funnel(Value lo32) const {
   if (f_[pack].op != Op::pack64 || from == 0 || from > 31 || !in_one_block(shift, pack)) return {};
   if (loaded_pair(pack)) return {};
   return {f_.operand(pack, 0), f_.operand(pack, 1), static_cast<unsigned>(from)};
+}
+
+Patterns::Quotient Patterns::quotient(Value fldexp) const {
+  if (f_[fldexp].op != Op::fldexp || f_[fldexp].type != Type::f32) return {};
+  const auto plain_op = [&](Value v, Op op) {
+    const auto c = ir::FloatControl::unpack(f_[v].imm);
+    return f_[v].op == op && c.round == 0 && !c.flush_in && !c.flush_out;
+  };
+  const Value product = f_.operand(fldexp, 0), difference = f_.operand(fldexp, 1);
+  if (!plain_op(fldexp, Op::fldexp) || !plain_op(product, Op::fmul) || f_[difference].op != Op::sub)
+    return {};
+  if (!is_only(fldexp, product) || !is_only(fldexp, difference)) return {};
+  const Value en = f_.operand(difference, 0), ed = f_.operand(difference, 1);
+  for (const unsigned k : {0u, 1u}) {
+    const Value mantissa = f_.operand(product, k), reciprocal = f_.operand(product, 1 - k);
+    if (!plain_op(mantissa, Op::ffrexp_mant) || !plain_op(reciprocal, Op::frcp) ||
+        !is_only(product, reciprocal))
+      continue;
+    const Value below = f_.operand(reciprocal, 0);
+    if (!plain_op(below, Op::ffrexp_mant) || !plain_op(en, Op::ffrexp_exp) || !plain_op(ed, Op::ffrexp_exp))
+      continue;
+    const Quotient q{f_.operand(mantissa, 0), f_.operand(below, 0)};
+    if (f_.operand(en, 0) == q.numerator && f_.operand(ed, 0) == q.denominator) return q;
+  }
+  return {};
 }
 
 bool Patterns::address_in_halves(Value memory_operation) const {

@@ -244,6 +244,35 @@ TEST(Simplify, Masks) {
   check(cases64, 64);
 }
 
+TEST(Simplify, FlushingWhereNothingIsDenormal) {
+  const char* scaled = "%1 = u1 fcmp.g f32 1.1754944e-38, %x\n %2 = i32 select %1, i32 32, i32 0\n";
+  const auto text = [&](const char* rest) { return std::string(scaled) + rest; };
+  const std::string root = text("%3 = f32 fldexp %x, %2\n %r = f32 fsqrt.flush_in.flush_out %3"),
+                    too_little = text("%4 = i32 lshr %2, i32 1\n %5 = i32 select %1, i32 22, i32 0\n"
+                                      "%3 = f32 fldexp %x, %5\n %r = f32 fsqrt.flush_in.flush_out %3"),
+                    of_another = text("%3 = f32 fldexp %y, %2\n %r = f32 fsqrt.flush_in.flush_out %3"),
+                    others = "%1 = u1 fcmp.l f32 1.1754944e-38, %x\n %2 = i32 select %1, i32 32, i32 0\n"
+                             "%3 = f32 fldexp %x, %2\n %r = f32 fsqrt.flush_in.flush_out %3";
+  const Case cases[] = {
+      {"%r = f32 fsqrt.flush_in.flush_out %x", "fsqrt.flush_in(x)"},
+      {"%r = f32 frcp.flush_in.flush_out %x", "frcp.flush_in.flush_out(x)"},
+      {"%1 = f32 ffrexp_mant %x\n %r = f32 frcp.flush_in.flush_out %1", "frcp(ffrexp_mant(x))"},
+      {"%1 = f32 ffrexp_mant %x\n %2 = f32 fneg %1\n %r = f32 frcp.flush_in.flush_out %2",
+       "frcp(fneg(ffrexp_mant(x)))"},
+      {"%1 = f32 fadd.flush_out %x, %y\n %r = f32 fsin.flush_in.flush_out %1",
+       "fsin.flush_out(fadd.flush_out(x, y))"},
+      {"%1 = f32 fadd %x, %y\n %r = f32 fsin.flush_in %1", "fsin.flush_in(fadd(x, y))"},
+      {"%1 = f32 u2f %a\n %r = f32 flog2.flush_in.flush_out %1", "flog2(u2f:f32(a))"},
+      {"%1 = f32 select %m, f32 1, f32 1e-45\n %r = f32 fexp2.flush_in %1",
+       "fexp2.flush_in(select(m, 1, 1e-45))"},
+      {root.c_str(), "fsqrt(fldexp(x, select(fcmp.g(1.1754944e-38, x), 32, 0)))"},
+      {too_little.c_str(), "fsqrt.flush_in(fldexp(x, select(fcmp.g(1.1754944e-38, x), 22, 0)))"},
+      {of_another.c_str(), "fsqrt.flush_in(fldexp(y, select(fcmp.g(1.1754944e-38, x), 32, 0)))"},
+      {others.c_str(), "fsqrt.flush_in(fldexp(x, select(fcmp.l(1.1754944e-38, x), 32, 0)))"},
+  };
+  check(cases);
+}
+
 TEST(Simplify, Lanes) {
   const Case cases[] = {
       {"%1 = i32 mbcnt.lo i32 -1\n %2 = i32 mbcnt.hi i32 -1\n %r = i32 add %1, %2", "lane_id"},

@@ -66,7 +66,8 @@ TEST(InlineCalls, OnlyWhereItIsShorter) {
     bool is_inlined;
   };
   // A call has 5 words, an addition 5, the helper 13 more than its additions.
-  const Row rows[] = {{1, 1, true}, {1, 50, true}, {2, 4, true}, {2, 5, false}, {4, 2, true}, {4, 3, false}, {9, 1, true}};
+  const Row rows[] = {{1, 1, true}, {1, 50, true}, {2, 4, true}, {2, 5, false},
+                      {4, 2, true}, {4, 3, false}, {9, 1, true}};
   for (const Row& row : rows) {
     const auto before = program(row.length, row.calls), after = inlined(before);
     const auto size = [](const auto& functions) {

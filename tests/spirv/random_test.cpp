@@ -119,7 +119,8 @@ TEST(RandomPrograms, RunOnTheDeviceAsInterpreted) {
   for (uint64_t seed = 200; seed < 206; ++seed) {
     const unsigned wave_size = seed % 4 == 3 ? 64 : 32;
     const Launch launch{wave_size, wave_size};
-    const Function f = ir::testing::random_function(seed, {.wave_size = wave_size, .instructions = 30, .floats = false});
+    const Function f =
+        ir::testing::random_function(seed, {.wave_size = wave_size, .instructions = 30, .floats = false});
     const auto expected = interpreted(f, launch, 0);
     ASSERT_TRUE(expected) << expected.error().to_string();
     const auto got = on_device(f, launch, 1);

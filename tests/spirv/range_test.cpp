@@ -58,53 +58,42 @@ b0:
   }
 }
 
-/// ldexp by constants, by one of two constants (as square roots scale) and by a number, and frexp, of numbers
-/// at all borders.
-TEST(Range, ScalesLikeTheInterpreter) {
-  if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
-  constexpr unsigned lanes = 32;
-  const std::vector<uint32_t> numbers{
-      0,          0x80000000, 1,          0x80000001, 0x00400000, 0x007fffff, 0x00800000, 0x80800001,
-      0x00ffffff, 0x0b800000, 0x3f800000, 0xbf800001, 0x34800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
-      0xff800000, 0x7fc00000, 0x00000fff, 0x01000003, 0x7f000000, 0x40490fdb, 0x00c00001, 0x80ffffff,
-      0x17000001, 0x68000001, 0x00000003, 0x00600001, 0x3effffff, 0x4b000001, 0x7e800001, 0x01800001};
-  ASSERT_EQ(numbers.size(), lanes);
-  std::string body;
-  unsigned shown = 0;
-  const auto show = [&](const std::string& type, const std::string& value) {
-    const unsigned n = shown++;
-    body += fmt::format("  %v{} = {}\n", n, value);
-    const std::string word = type == "i32" ? fmt::format("%v{}", n) : fmt::format("%b{}", n);
-    if (type != "i32") body += fmt::format("  %b{0} = i32 bitcast %v{0}\n", n);
-    body += fmt::format(
-        "  %i{0} = i32 add %row, i32 {1}\n  %w{0} = i64 zext %i{0}\n  %o{0} = i64 add %out, %w{0}\n"
-        "  store.global.4 %o{0}, u1 true, {2}\n",
-        n, 4 * n, word);
-  };
-  for (const int by : {0, 1, -1, 5, 32, -16, 126, -126, 127, -127, 149, -149, 300, -300})
-    show("f32", fmt::format("f32 fldexp %f, i32 {}", by));
-  body += "  %k = i32 select %c, i32 1, i32 0\n  %k5 = i32 shl %k, i32 5\n  %k16 = i32 select %c, i32 -16, "
-          "i32 0\n";
-  for (const char* by : {"%k5", "%k16", "%r"}) show("f32", fmt::format("f32 fldexp %f, {}", by));
-  show("f32", "f32 ffrexp_mant %f");
-  show("i32", "i32 ffrexp_exp %f");
-  const std::string text = fmt::format(R"(function "f" wave32 lds 0 scratch 0 {{
+/// Words at one base and different distances are read by one helper, without a sum for each address.
+TEST(Range, LdsAccessesShareTheirBase) {
+  const std::string text = R"(function "f" wave32 lds 512 scratch 0 {
 b0:
   %l = i32 lane_id
-  %in = uniform i64 input.kernarg_ptr
-  %out = uniform i64 input.dispatch_ptr
-  %at = i32 shl %l, i32 2
-  %at64 = i64 zext %at
-  %p = i64 add %in, %at64
-  %x = i32 load.global.4 %p, u1 true
-  %f = f32 bitcast %x
-  %c = u1 ult %x, i32 0x10000000
-  %r0 = i32 mul %l, i32 37
-  %r = i32 sub %r0, i32 500
-  %row = i32 mul %l, i32 {}
-{}  ret
-}})",
-                                       4 * shown, body);
+  %a = i32 shl %l, i32 2
+  %a1 = i32 add %a, i32 128
+  %a2 = i32 add %a, i32 132
+  %a3 = i32 add %a, i32 256
+  %v1 = i32 load.lds.4 %a1, u1 true
+  %v2 = i32 load.lds.4 %a2, u1 true
+  %v3 = i32 load.lds.4 %a3, u1 true
+  %b = i32 add %a, i32 2
+  %v4 = i32 load.lds.2 %b, u1 true
+  store.lds.4 %a, u1 true, %v1, %v2, %v3, %v4
+  ret
+})";
+  EmitOptions o = options(32);
+  o.seating.host_lanes = 32;
+  const std::string module = test::disassemble(test::build(test::parse(text), o).words);
+  const std::string main = module.substr(module.rfind("= OpFunction "));
+  EXPECT_EQ(count(main, "OpFunctionCall"), 3u) << main;
+  EXPECT_EQ(count(module, "OpFunctionEnd"), 2u) << module;
+}
+
+constexpr unsigned lanes = 32;
+/// At all borders.
+const std::vector<uint32_t> numbers{
+    0,          0x80000000, 1,          0x80000001, 0x00400000, 0x007fffff, 0x00800000, 0x80800001,
+    0x00ffffff, 0x0b800000, 0x3f800000, 0xbf800001, 0x34800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
+    0xff800000, 0x7fc00000, 0x00000fff, 0x01000003, 0x7f000000, 0x40490fdb, 0x00c00001, 0x80ffffff,
+    0x17000001, 0x68000001, 0x00000003, 0x00600001, 0x3effffff, 0x4b000001, 0x7e800001, 0x01800001};
+
+/// Runs the program, whose lane l reads number l at kernarg_ptr and writes `shown` words, here and on the
+/// device.
+void compare_with_interpreter(const std::string& text, unsigned shown) {
   const ir::Function f = test::parse(text);
   std::vector<uint8_t> in(4 * lanes), out(4 * lanes * shown);
   std::memcpy(in.data(), numbers.data(), in.size());
@@ -143,6 +132,105 @@ b0:
       EXPECT_TRUE(a == b || both_nan)
           << fmt::format("result {} of 0x{:08x}: 0x{:08x}, expected 0x{:08x}", n, numbers[lane], b, a);
     }
+}
+
+/// ldexp by constants, by one of two constants (as square roots scale) and by a number, and frexp, of numbers
+/// at all borders.
+TEST(Range, ScalesLikeTheInterpreter) {
+  if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
+  ASSERT_EQ(numbers.size(), lanes);
+  std::string body;
+  unsigned shown = 0;
+  const auto show = [&](const std::string& type, const std::string& value) {
+    const unsigned n = shown++;
+    body += fmt::format("  %v{} = {}\n", n, value);
+    const std::string word = type == "i32" ? fmt::format("%v{}", n) : fmt::format("%b{}", n);
+    if (type != "i32") body += fmt::format("  %b{0} = i32 bitcast %v{0}\n", n);
+    body += fmt::format(
+        "  %i{0} = i32 add %row, i32 {1}\n  %w{0} = i64 zext %i{0}\n  %o{0} = i64 add %out, %w{0}\n"
+        "  store.global.4 %o{0}, u1 true, {2}\n",
+        n, 4 * n, word);
+  };
+  for (const int by : {0, 1, -1, 5, 32, -16, 126, -126, 127, -127, 149, -149, 300, -300})
+    show("f32", fmt::format("f32 fldexp %f, i32 {}", by));
+  body += "  %k = i32 select %c, i32 1, i32 0\n  %k5 = i32 shl %k, i32 5\n  %k16 = i32 select %c, i32 -16, "
+          "i32 0\n";
+  for (const char* by : {"%k5", "%k16", "%r"}) show("f32", fmt::format("f32 fldexp %f, {}", by));
+  // A square root as OpenCL scales it.
+  body += "  %least = u1 fcmp.g f32 1.1754944e-38, %f\n  %up1 = i32 select %least, i32 32, i32 0\n"
+          "  %down1 = i32 select %least, i32 -16, i32 0\n  %up = f32 fldexp %f, %up1\n"
+          "  %root = f32 fsqrt %up\n";
+  show("f32", "f32 fldexp %root, %down1");
+  show("f32", "f32 ffrexp_mant %f");
+  show("i32", "i32 ffrexp_exp %f");
+  const std::string text = fmt::format(R"(function "f" wave32 lds 0 scratch 0 {{
+b0:
+  %l = i32 lane_id
+  %in = uniform i64 input.kernarg_ptr
+  %out = uniform i64 input.dispatch_ptr
+  %at = i32 shl %l, i32 2
+  %at64 = i64 zext %at
+  %p = i64 add %in, %at64
+  %x = i32 load.global.4 %p, u1 true
+  %f = f32 bitcast %x
+  %c = u1 ult %x, i32 0x10000000
+  %r0 = i32 mul %l, i32 37
+  %r = i32 sub %r0, i32 500
+  %row = i32 mul %l, i32 {}
+{}  ret
+}})",
+                                       4 * shown, body);
+  compare_with_interpreter(text, shown);
+}
+
+/// Quotients as OpenCL scales them, of every number by every other, and by itself.
+TEST(Range, DividesLikeTheInterpreter) {
+  if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
+  // Lane l divides by number (l + n) % 32 and writes the result to n of its row.
+  const std::string text = R"(function "f" wave32 lds 0 scratch 0 {
+b0:
+  %l = i32 lane_id
+  %in = uniform i64 input.kernarg_ptr
+  %out = uniform i64 input.dispatch_ptr
+  %at = i32 shl %l, i32 2
+  %at64 = i64 zext %at
+  %p = i64 add %in, %at64
+  %x = i32 load.global.4 %p, u1 true
+  %f = f32 bitcast %x
+  %row = i32 shl %l, i32 5
+  br b1
+b1: from b0, b1
+  %n = uniform i32 phi i32 0, %next
+  %next = uniform i32 add %n, i32 1
+  %j = i32 add %l, %n
+  %k = i32 and %j, i32 31
+  %kb = i32 shl %k, i32 2
+  %kw = i64 zext %kb
+  %kp = i64 add %in, %kw
+  %y = i32 load.global.4 %kp, u1 true
+  %g = f32 bitcast %y
+  %mf = f32 ffrexp_mant %f
+  %mg = f32 ffrexp_mant %g
+  %ef = i32 ffrexp_exp %f
+  %eg = i32 ffrexp_exp %g
+  %r = f32 frcp %mg
+  %q = f32 fmul %mf, %r
+  %d = i32 sub %ef, %eg
+  %v = f32 fldexp %q, %d
+  %b = i32 bitcast %v
+  %i = i32 add %row, %n
+  %ib = i32 shl %i, i32 2
+  %iw = i64 zext %ib
+  %o = i64 add %out, %iw
+  store.global.4 %o, u1 true, %b
+  %more = uniform u1 ult %next, i32 32
+  cond_br %more, b1, b2
+b2: from b1
+  ret
+})";
+  const std::string module = test::disassemble(test::build(test::parse(text), options(lanes)).words);
+  EXPECT_EQ(count(module, "OpFDiv"), 2u) << "the reciprocals of one quotient\n" << module;
+  compare_with_interpreter(text, lanes);
 }
 
 } // namespace
