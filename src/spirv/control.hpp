@@ -40,6 +40,8 @@ class Control {
   void preload_edges(uint32_t node);
   [[nodiscard]] bool needs_preload(uint32_t block) const;
   [[nodiscard]] bool direct_back(uint32_t continue_node) const;
+  [[nodiscard]] uint32_t test_behind(uint32_t node) const;
+  [[nodiscard]] Id label_on(InEdge e, uint32_t to);
 
   [[nodiscard]] Id label(uint32_t node);
   [[nodiscard]] bool folds(uint32_t header) const;
@@ -64,8 +66,7 @@ class Control {
   std::vector<InEdge> in_edge_;
   std::vector<uint32_t> in_begin_;
   std::vector<std::vector<Route>> routes_;
-  std::vector<bool>
-      unrolled_; ///< of each block, where there are loops: the driver is asked to unroll its loop
+  std::unordered_map<uint32_t, Id> tests_; ///< of continue nodes: whether to go around, asked by the block before
   // Broken dominance only:
   std::vector<uint32_t> block_of_;             ///< of each value
   cfg::Dominators dominators_;                 ///< of the structured nodes
