@@ -157,6 +157,9 @@ struct LanePattern {
   [[nodiscard]] int source(unsigned lane) const;
 };
 
+/// imm of barrier: nobody could tell whether it orders global memory. Else 0.
+constexpr uint64_t kBarrierLdsOnly = 1;
+
 enum class TrapReason : uint8_t { s_trap, bad_return, bad_call_target, fell_off_end };
 
 struct Inst {

@@ -58,7 +58,7 @@ const std::array kAccessFlags{
     Flag{"flush_in", access_bits({.flush_in = true})},   Flag{"flush_out", access_bits({.flush_out = true})},
 };
 
-enum class Style : uint8_t { plain, input, index, half, pattern, control, compare, access, trap };
+enum class Style : uint8_t { plain, input, index, half, pattern, control, compare, access, trap, barrier };
 
 Style style(Op op) {
   switch (op) {
@@ -68,6 +68,7 @@ Style style(Op op) {
   case Op::dpp: return Style::pattern;
   case Op::fcmp: return Style::compare;
   case Op::trap: return Style::trap;
+  case Op::barrier: return Style::barrier;
   case Op::load:
   case Op::store:
   case Op::atomic:
@@ -147,6 +148,7 @@ std::string spell(Op op, uint64_t imm) {
   case Style::compare: return spell_compare(imm);
   case Style::access: return spell_access(imm);
   case Style::trap: return named(kTraps);
+  case Style::barrier: return imm == kBarrierLdsOnly ? ".lds" : "";
   case Style::pattern: {
     const LanePattern p = LanePattern::unpack(imm);
     if (static_cast<size_t>(p.kind) >= kPatterns.size()) return {};
@@ -246,6 +248,9 @@ std::optional<uint64_t> read_styled(Op op, std::string_view s) {
   case Style::plain: return s.empty() ? std::optional<uint64_t>(0) : std::nullopt;
   case Style::input: return read_named(kInputs, s);
   case Style::trap: return read_named(kTraps, s);
+  case Style::barrier:
+    if (s.empty()) return 0;
+    return s == ".lds" ? std::optional(kBarrierLdsOnly) : std::nullopt;
   case Style::half: return read_named(std::array{"lo"sv, "hi"sv}, s);
   case Style::index: {
     const auto i = number<uint64_t>(next_part(s));

@@ -15,7 +15,9 @@
 
 #include "analysis/buffer_roots.hpp"
 #include "analysis/lane_spacing.hpp"
+#include "analysis/lane_tables.hpp"
 #include "ir/dominators.hpp"
+#include "passes/access_places.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -28,76 +30,10 @@ using namespace ir;
 
 namespace {
 
-constexpr uint8_t kLds = 1, kGlobal = 2;
-constexpr int64_t kAnywhere = INT64_MAX;
-
-/// Accesses of one kind of place: `base` + [from, to), or anywhere in the memories if there is no base.
-struct Place {
-  Value base{};
-  uint32_t root = analysis::kNoRoot;
-  int64_t from = 0, to = kAnywhere;
-  uint8_t memories = 0;
-  bool reads = false, writes = false, coherent = false;
-
-  /// Two places that are kept as one.
-  [[nodiscard]] bool joins(const Place& o) const {
-    return base == o.base && root == o.root && memories == o.memories && coherent == o.coherent;
-  }
-  void join(const Place& o) {
-    from = std::min(from, o.from);
-    to = std::max(to, o.to);
-    reads = reads || o.reads;
-    writes = writes || o.writes;
-  }
-  friend bool operator==(const Place&, const Place&) = default;
-};
-
-/// A set of places that stays small: when it is full, it knows only which memories from then on.
-class Places {
- public:
-  /// Says whether the set grew.
-  bool add(Place p) {
-    if (full_) widen(p);
-    for (Place& have : list_)
-      if (have.joins(p)) {
-        const Place before = have;
-        have.join(p);
-        return !(have == before);
-      }
-    list_.push_back(p);
-    if (list_.size() > kMost) fill();
-    return true;
-  }
-  bool add(const Places& o) {
-    bool grew = o.full_ && !full_;
-    if (grew) fill();
-    for (const Place& p : o.list_) grew = add(p) || grew;
-    return grew;
-  }
-  void clear() { *this = {}; }
-  [[nodiscard]] bool empty() const { return list_.empty(); }
-  [[nodiscard]] std::span<const Place> all() const { return list_; }
-
- private:
-  static constexpr size_t kMost = 16;
-
-  static void widen(Place& p) {
-    p.base = {};
-    p.root = analysis::kNoRoot;
-    p.from = 0, p.to = kAnywhere;
-  }
-  void fill() {
-    full_ = true;
-    for (const Place& p : std::exchange(list_, {})) add(p);
-  }
-
-  std::vector<Place> list_;
-  bool full_ = false;
-};
-
 /// What happens to LDS between two barriers.
 struct Interval {
   bool reads = false, writes = false;
+  Places places;
 };
 
 class WaveFences {
@@ -106,7 +42,9 @@ class WaveFences {
       : f_(f), facts_(facts), dominators_(f), spacing_(analysis::lane_spacing(f, facts.most)),
         roots_(analysis::buffer_roots(f, facts.separate_pointers)), home_(f.value_count(), kNoBlock),
         reached_(f.blocks.size()), later_(f.blocks.size()), out_(f.blocks.size()), upper_(f.blocks.size()),
-        touched_(f.blocks.size()) {}
+        touched_(f.blocks.size()) {
+    if (facts.lanes != 0) tables_.emplace(f, facts.lanes, facts.waves);
+  }
 
   bool run() {
     find_events();
@@ -115,7 +53,7 @@ class WaveFences {
     find_later();
     bool changed = false;
     for (const Block b : dominators_.reverse_postorder()) changed = sweep(b) || changed;
-    return changed;
+    return relax_barriers() || changed;
   }
 
  private:
@@ -169,8 +107,23 @@ class WaveFences {
       if (apart != 0 && static_cast<uint64_t>(std::max(x.to, y.to) - std::min(x.from, y.from)) <= apart)
         return true;
     }
-    return ends_before(x, y) || ends_before(y, x);
+    return ends_before(x, y) || ends_before(y, x) || tables_apart(x, y);
   }
+  /// The same by the addresses of all lanes, where these follow from their numbers: of LDS, which is small.
+  [[nodiscard]] bool tables_apart(const Place& x, const Place& y) const {
+    return tables_ && tables_apart(x, y, tables_->lanes());
+  }
+  /// Two invocations among `together`, a wave's or a workgroup's, never meet in both.
+  [[nodiscard]] bool tables_apart(const Place& x, const Place& y, size_t together) const {
+    if (x.memories != kLds || y.memories != kLds || x.to == kAnywhere || y.to == kAnywhere) return false;
+    const auto a = tables_->of(x.base), b = tables_->of(y.base);
+    if (a.empty() || b.empty()) return false;
+    for (size_t first = 0; first < a.size(); first += together)
+      if (!owners_.apart(a.subspan(first, together), x.from, x.to, b.subspan(first, together), y.from, y.to))
+        return false;
+    return true;
+  }
+
   /// All of x lies below all of y.
   [[nodiscard]] bool ends_before(const Place& x, const Place& y) const {
     if (facts_.most.empty() || x.from < 0 || y.from < 0) return false;
@@ -264,20 +217,28 @@ class WaveFences {
         for (uint64_t left = at; left != 0; left &= left - 1) {
           Interval& interval = intervals_[static_cast<unsigned>(std::countr_zero(left))];
           interval.reads |= e.place.reads, interval.writes |= e.place.writes;
+          interval.places.add(e.place);
         }
       }
     }
+    for (unsigned i = 0; i < 64; ++i)
+      if (intervals_[i].reads && intervals_[i].writes && !each_has_its_own(intervals_[i].places))
+        talking_ |= uint64_t{1} << i;
+  }
+  /// No two invocations of the workgroup, the same or others, meet in a place that one of them writes.
+  [[nodiscard]] bool each_has_its_own(const Places& places) const {
+    if (!tables_) return false;
+    const size_t all = size_t{tables_->lanes()} * tables_->waves();
+    for (const Place& x : places.all())
+      for (const Place& y : places.all())
+        if (x.writes && !tables_apart(x, y, all)) return false;
+    return true;
   }
   [[nodiscard]] uint64_t bit_of(Value barrier) const {
     return std::ranges::lower_bound(barrier_bit_, barrier.index, {}, &std::pair<uint32_t, uint64_t>::first)
         ->second;
   }
-  [[nodiscard]] bool lds_talks(uint64_t intervals) const {
-    if (is_callee_) return true;
-    for (unsigned i = 0; i < 64; ++i)
-      if ((intervals >> i & 1) != 0 && intervals_[i].reads && intervals_[i].writes) return true;
-    return false;
-  }
+  [[nodiscard]] bool lds_talks(uint64_t intervals) const { return is_callee_ || (intervals & talking_) != 0; }
 
   // -- what is pending, and what comes next
   /// Orders all lanes itself.
@@ -425,12 +386,84 @@ class WaveFences {
     return found;
   }
 
+  // -- barriers and global memory
+  /// Accesses of global memory by any two invocations.
+  [[nodiscard]] bool barrier_matters(const Places& before, const Places& behind) const {
+    for (const Place& x : before.all())
+      for (const Place& y : behind.all()) {
+        if (x.coherent || y.coherent) return true;
+        const bool apart = x.root != y.root && x.root != analysis::kNoRoot && y.root != analysis::kNoRoot;
+        if ((x.writes || y.writes) && !apart) return true;
+      }
+    return false;
+  }
+  static void add_global(Places& to, const Event& e) {
+    if (e.accesses && (e.place.memories & kGlobal) != 0) to.add(e.place);
+  }
+
+  /// Barriers that keep no two accesses of global memory apart order LDS only: other fences of the way count
+  /// for nothing here, so that each barrier answers for everything before and behind it.
+  bool relax_barriers() {
+    if (barrier_bit_.empty()) return false;
+    const auto order = dominators_.reverse_postorder();
+    std::vector<Places> before(f_.blocks.size()), behind(f_.blocks.size()); // at the end, from the start
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Block b : order) changed = before[b.index].add(before_block(b, before, true)) || changed;
+      for (size_t k = order.size(); k-- > 0;)
+        changed = behind[order[k].index].add(behind_block(order[k], behind, true)) || changed;
+    }
+    bool changed = false;
+    for (const Block b : order) {
+      const auto list = events(b);
+      if (std::ranges::none_of(list, [](const Event& e) { return e.op == Op::barrier; })) continue;
+      std::vector<Places> next(list.size());
+      Places later = behind_block(b, behind, false);
+      for (size_t i = list.size(); i-- > 0;) {
+        if (list[i].op == Op::barrier) next[i] = later;
+        add_global(later, list[i]);
+      }
+      Places at = before_block(b, before, false);
+      for (size_t i = 0; i < list.size(); ++i) {
+        ir::Inst& inst = f_[list[i].what];
+        if (list[i].op == Op::barrier && inst.imm == 0 && !barrier_matters(at, next[i])) {
+          inst.imm = kBarrierLdsOnly;
+          changed = true;
+        }
+        add_global(at, list[i]);
+      }
+    }
+    return changed;
+  }
+  [[nodiscard]] Places before_block(Block b, const std::vector<Places>& before, bool with_block) const {
+    Places at = b == Block{0} ? starting() : Places{};
+    for (const Block p : f_[b].predecessors)
+      if (dominators_.reachable(p))
+        at.add(is_back_edge(p, b) ? carried(before[p.index], b) : before[p.index]);
+    if (with_block)
+      for (const Event& e : events(b)) add_global(at, e);
+    return at;
+  }
+  [[nodiscard]] Places behind_block(Block b, const std::vector<Places>& behind, bool with_block) const {
+    Places at;
+    if (is_callee_) at.add(anything());
+    for (unsigned s = 0; s < f_[b].successor_count; ++s) {
+      const Block to = f_[b].successors[s];
+      at.add(is_back_edge(b, to) ? carried(behind[to.index], to) : behind[to.index]);
+    }
+    if (with_block)
+      for (const Event& e : events(b)) add_global(at, e);
+    return at;
+  }
+
   Function& f_;
   const FenceFacts& facts_;
   Dominators dominators_;
   std::vector<analysis::LaneSpacing> spacing_;
   std::vector<uint32_t> roots_;
   std::vector<uint32_t> home_; ///< block of each value
+  mutable std::optional<analysis::LaneTables> tables_;
+  mutable Owners owners_;
   bool is_callee_ = false;
   std::vector<Event> events_;          ///< block by block
   std::vector<uint32_t> events_begin_; ///< by block
@@ -438,6 +471,7 @@ class WaveFences {
   std::vector<uint64_t>
       reached_; ///< by block: barriers that its start is reached from without another between
   std::array<Interval, 64> intervals_{};
+  uint64_t talking_ = 0; ///< intervals in which a wave may tell another something through LDS
   std::vector<Places> later_, out_,
       upper_;                 ///< by block: from its start to the next fence; pending at its end
   std::vector<bool> touched_; ///< by block: at its end
@@ -447,8 +481,11 @@ class WaveFences {
 
 bool has_fences(const Function& f) {
   return std::ranges::any_of(f.blocks, [&](const BasicBlock& b) {
-    return std::ranges::any_of(
-        b.instructions, [&](Value v) { return f[v].op == Op::wave_fence || f[v].op == Op::group_fence; });
+    return std::ranges::any_of(b.instructions, [&](Value v) {
+      const Op op = f[v].op;
+      return op == Op::wave_fence || op == Op::group_fence ||
+             (op == Op::barrier && f[v].imm != kBarrierLdsOnly);
+    });
   });
 }
 

@@ -12,6 +12,8 @@ namespace lanewise::passes {
 struct FenceFacts {
   /// For each value numbers that it never goes below and never exceeds (spirv::known_bounds).
   std::vector<uint64_t> least, most;
+  /// On invocations, those of a wave and the waves of a workgroup: the ranges of host_lane and host_wave. 0: unknown.
+  unsigned lanes = 0, waves = 0;
   /// Offsets in the kernarg segment of pointers whose buffers do not overlap, ascending; nothing reaches into
   /// one of the buffers by another's pointer.
   std::vector<uint32_t> separate_pointers;

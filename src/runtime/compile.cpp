@@ -167,6 +167,8 @@ passes::FenceFacts fence_facts(const ir::Function& f, const container::Kernel& k
   passes::FenceFacts facts;
   facts.most = spirv::known_bounds(f, seating);
   facts.least = spirv::known_least(f, facts.most);
+  facts.lanes = seating.host_lanes;
+  facts.waves = seating.waves();
   if (options.separate_buffers) facts.separate_pointers = buffer_pointers(kernel);
   return facts;
 }
@@ -216,12 +218,24 @@ Expected<ir::Program> lower_to_seat(const ir::Program& program, const container:
   return lowered;
 }
 
-/// On subgroups narrower than the wave, each lane on an invocation of its own if none has to do with another;
-/// else the seat that `result` has. An error if independent lanes were asked for and are not.
+/// The cut of a workgroup at the grid's end changes how its lanes are numbered: a division for each
+/// work-item.
+bool cuts_renumber(const CompileOptions& options, const spirv::Seating& seating) {
+  for (unsigned d = 0; d < 2; ++d)
+    for (unsigned later = d + 1; later < 3; ++later)
+      if (options.partial_workgroups[d] && seating.workgroup[d] > 1 && seating.workgroup[later] > 1)
+        return true;
+  return false;
+}
+
+/// Where the wave has no subgroup of its own width, or its lanes are costly to number, each lane on an
+/// invocation of its own if none has to do with another; else the seat that `result` has. An error if
+/// independent lanes were asked for and are not.
 Expected<ir::Program> lower(const ir::Program& program, const container::Kernel& kernel,
                             const CompileOptions& options, CompiledKernel& result) {
   const bool wanted = options.seating == WaveSeating::independent;
-  if (!wanted && (options.seating != WaveSeating::automatic || result.seating.copies() == 1))
+  const bool worth = result.seating.copies() != 1 || cuts_renumber(options, result.seating);
+  if (!wanted && (options.seating != WaveSeating::automatic || !worth))
     return lower_to_seat(program, kernel, options, result);
   auto reason = spirv::lanes_meet(program, spirv::Level::waves);
   if (!reason) {

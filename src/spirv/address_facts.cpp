@@ -3,6 +3,8 @@
 #include "spirv/alignment.hpp"
 #include "spirv/bounds.hpp"
 
+#include <algorithm>
+
 namespace lanewise::spirv {
 
 using ir::MemoryAccess;
@@ -20,8 +22,12 @@ uint64_t AddressFacts::bound(Value v) const {
 }
 
 bool AddressFacts::inside_lds(Value access) const {
-  return MemoryAccess::unpack(f_[access].imm).space == ir::Space::lds &&
-         bound(f_.operand(access, 0)) + access_size(f_, access) <= lds_bytes_;
+  if (MemoryAccess::unpack(f_[access].imm).space != ir::Space::lds) return false;
+  const Value address = f_.operand(access, 0);
+  const unsigned size = access_size(f_, access);
+  if (bound(address) + size <= lds_bytes_) return true;
+  const auto each_lane = tables_.of(address);
+  return !each_lane.empty() && std::ranges::max(each_lane) + size <= lds_bytes_;
 }
 
 AddressFacts::Split AddressFacts::split_lds(Value access) const {

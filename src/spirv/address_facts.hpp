@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/lane_tables.hpp"
 #include "spirv/emit.hpp"
 
 namespace lanewise::spirv {
@@ -11,7 +12,8 @@ class AddressFacts {
  public:
   /// `lds_bytes` are those of the module; `lds_in_words`: its LDS is an array of 32-bit words.
   AddressFacts(const ir::Function& f, const EmitOptions& options, uint32_t lds_bytes, bool lds_in_words)
-      : f_(f), options_(options), lds_bytes_(lds_bytes), lds_in_words_(lds_in_words) {}
+      : f_(f), options_(options), lds_bytes_(lds_bytes), lds_in_words_(lds_in_words),
+        tables_(f, options.seating.host_lanes, options.seating.waves()) {}
 
   /// Low bits that are known to be 0, up to 3 (alignment.hpp).
   [[nodiscard]] unsigned low_zeros(ir::Value v) const;
@@ -34,6 +36,7 @@ class AddressFacts {
   bool lds_in_words_;
   mutable std::vector<uint8_t> low_zeros_;
   mutable std::vector<uint64_t> bounds_;
+  mutable analysis::LaneTables tables_;
 };
 
 /// Bytes that a load or store covers.

@@ -96,10 +96,11 @@ void write_host_broadcast(Emitter& e, Value v) {
 // ----------------------------------------------------------------------------------------------------------------
 
 /// Workgroups of one wave need no barrier among waves, only order among its invocations.
-void write_barrier(Emitter& e, Value) {
+void write_barrier(Emitter& e, Value v) {
   const Id workgroup = e.scope(spv::Scope::Workgroup);
-  e.code.effect(spv::Op::OpControlBarrier,
-                {workgroup, workgroup, e.module.u32(acquire_release | uniform_memory | workgroup_memory)});
+  const uint32_t memory =
+      e.f[v].imm == ir::kBarrierLdsOnly ? workgroup_memory : uniform_memory | workgroup_memory;
+  e.code.effect(spv::Op::OpControlBarrier, {workgroup, workgroup, e.module.u32(acquire_release | memory)});
 }
 
 void write_wave_fence(Emitter& e, Value) {

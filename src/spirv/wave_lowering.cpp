@@ -128,6 +128,7 @@ class Lowering {
   [[nodiscard]] Value local_id(unsigned dimension, unsigned copy);
   [[nodiscard]] Value initial_exec(unsigned copy);
   [[nodiscard]] bool partial(unsigned dimension) const;
+  [[nodiscard]] bool renumbers(unsigned dimension) const;
   [[nodiscard]] bool may_be_partial() const {
     return std::ranges::any_of(dimensions, [&](unsigned d) { return partial(d); });
   }
@@ -377,6 +378,9 @@ bool Lowering::partial(unsigned dimension) const {
   return o_.partial[dimension] && seating().workgroup[dimension] > 1;
 }
 
+/// Lanes are numbered by what is left of the dimension, known at run time.
+bool Lowering::renumbers(unsigned dimension) const { return partial(dimension) && !seating().independent; }
+
 /// The last dimension in which the workgroup is more than one item wide: numbers do not wrap there.
 unsigned Lowering::last_dimension() const {
   const auto& size = seating().workgroup;
@@ -417,7 +421,7 @@ Value Lowering::divided_by_constant(Value small, uint32_t by) {
 /// small / group_size(dimension) for small < 2048. (small + 1/2) / size lies at least 1/2 / size away from
 /// any integer, 2^-12 of itself; the reciprocal and the product in f32 are off by less than 2^-21 of it.
 Value Lowering::divided(Value small, unsigned dimension) {
-  if (!partial(dimension)) return divided_by_constant(small, seating().workgroup[dimension]);
+  if (!renumbers(dimension)) return divided_by_constant(small, seating().workgroup[dimension]);
   Builder& e = lanes_.prologue_builder();
   constexpr ir::FloatControl nearest{};
   const Value half = e.constant(Type::f32, std::bit_cast<uint32_t>(0.5f));
@@ -427,7 +431,8 @@ Value Lowering::divided(Value small, unsigned dimension) {
 }
 
 /// Work-items take lanes in the order of their number in the workgroup as it is, cut by the grid or not;
-/// lanes behind the last one count on.
+/// lanes behind the last one count on. Where lanes are independent nobody can tell: they keep the numbers of
+/// a whole workgroup, and those that the cut takes are off.
 Value Lowering::local_id(unsigned dimension, unsigned copy) {
   Builder& e = lanes_.prologue_builder();
   const unsigned last = last_dimension();
@@ -436,8 +441,9 @@ Value Lowering::local_id(unsigned dimension, unsigned copy) {
   for (unsigned d = 0; d < dimension; ++d) rest = divided(rest, d);
   if (dimension == last) return rest;
   const uint32_t size = seating().workgroup[dimension];
-  if (!partial(dimension) && (size & (size - 1)) == 0) return e.and_(rest, e.i32(size - 1));
-  return e.sub(rest, e.mul(divided(rest, dimension), group_size(dimension)));
+  const bool cut = renumbers(dimension);
+  if (!cut && (size & (size - 1)) == 0) return e.and_(rest, e.i32(size - 1));
+  return e.sub(rest, e.mul(divided(rest, dimension), cut ? group_size(dimension) : e.i32(size)));
 }
 
 /// Lanes behind the last work-item are off. Where a whole copy is on or off it is a constant, and what the
@@ -450,12 +456,17 @@ Value Lowering::initial_exec(unsigned copy) {
     const bool whole = seating().waves() == 1 && first + seating().host_lanes <= items;
     if (whole || items % seating().wave_size == 0) return e.u1(true);
   }
-  return e.ult(flat_id(copy), item_count());
+  if (!seating().independent) return e.ult(flat_id(copy), item_count());
+  Value on = items % seating().wave_size == 0 ? e.u1(true) : e.ult(flat_id(copy), e.i32(items));
+  for (unsigned d = 0; d < 3; ++d)
+    if (partial(d)) on = e.and_(on, e.ult(local_id(d, copy), group_size(d)));
+  return on;
 }
 
 /// The waves that a cut workgroup does not have end at once, where nobody waits for them at a barrier.
+/// Independent lanes are cut one by one.
 void Lowering::end_missing_waves() {
-  if (seating().waves() == 1 || !may_be_partial()) return;
+  if (seating().waves() == 1 || !may_be_partial() || seating().independent) return;
   for (const auto& block : out_.blocks)
     for (const Value v : block.instructions)
       if (out_[v].op == Op::barrier) return;

@@ -195,7 +195,7 @@ TEST(Command, Explore) {
   EXPECT_TRUE(r.output.ends_with("</html>\n"));
 }
 
-/// What stats writes, compare reads: a wave on one invocation takes more words than on 32.
+/// What stats writes, compare reads: a wave on one invocation takes more words than on 32, unless its lanes are independent.
 TEST(Command, StatsAndCompare) {
   const std::string saxpy = code_object("saxpy"), matmul = code_object("matmul.w32");
   const std::string before = testing::TempDir() + "lanewise_before.json",
@@ -204,7 +204,7 @@ TEST(Command, StatsAndCompare) {
   ASSERT_EQ(call("stats " + saxpy + " " + matmul + " --subgroup 1 -o " + after).status, 0);
   const Result same = call("compare " + before + " " + before + " --fail-on 'spirv_words:total>0, lost>0'");
   EXPECT_EQ(same.status, 0) << same.output;
-  const Result more = call("compare " + before + " " + after + " --fail-on 'spirv_words:hurt>1'");
+  const Result more = call("compare " + before + " " + after + " --fail-on 'spirv_words:hurt>0'");
   EXPECT_EQ(more.status, 3) << more.output;
   EXPECT_NE(more.output.find("HURT"), std::string::npos) << more.output;
 }

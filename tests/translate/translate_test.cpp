@@ -136,7 +136,7 @@ TEST(Translate, CacheInvalidationsAreFences) {
   };
   EXPECT_EQ(translated(words), R"(
 b0:
-  barrier
+  barrier.lds
   memory_fence
   ret
 )");
