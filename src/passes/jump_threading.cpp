@@ -13,10 +13,11 @@
 #include "ir/dominators.hpp"
 #include "ir/graph.hpp"
 #include "passes/passes.hpp"
+#include "passes/ssa_repair.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
-#include <unordered_map>
 
 namespace lanewise::passes {
 
@@ -64,51 +65,6 @@ struct Index {
   std::vector<Ends> users;    ///< by value
   std::vector<Link> links{1}; ///< [0] ends lists
   std::vector<uint32_t> home; ///< block of each value
-};
-
-/// A value that is defined in two blocks now.
-class TwoDefinitions {
- public:
-  TwoDefinitions(Function& f, Index& index, Block first, Value value, Block second, Value copy)
-      : f_(f), index_(index), like_(value), at_end_{{first.index, value}, {second.index, copy}} {}
-
-  /// The value at the end of a block; phis are made where ways meet.
-  Value at_end(Block b) {
-    // Straight up first: chains of blocks may be long.
-    std::vector<Block> way;
-    for (;; b = f_[b].predecessors[0]) {
-      if (at_end_.contains(b.index)) break;
-      if (f_[b].predecessors.empty()) {
-        at_end_[b.index] = f_.constant(f_[like_].type, 0); // not defined on this way, and not read
-        break;
-      }
-      if (f_[b].predecessors.size() > 1) {
-        join(b);
-        break;
-      }
-      way.push_back(b);
-    }
-    const Value v = at_end_.at(b.index);
-    for (const Block passed : way) at_end_[passed.index] = v;
-    return v;
-  }
-
- private:
-  void join(Block b) {
-    const Value phi = f_.create(Op::phi, {}, f_[like_].type, 0, 1, f_[like_].pc);
-    f_[phi].uniform = f_[like_].uniform && !f_.divergent;
-    f_[b].instructions.insert(f_[b].instructions.begin(), phi);
-    at_end_[b.index] = phi; // before its operands: around loops it is its own
-    std::vector<Value> operands;
-    for (const Block p : std::vector(f_[b].predecessors)) operands.push_back(at_end(p));
-    f_.set_operands(phi, operands);
-    index_.add(f_, phi, b);
-  }
-
-  Function& f_;
-  Index& index_;
-  Value like_;
-  std::unordered_map<uint32_t, Value> at_end_; ///< by block
 };
 
 class JumpThreading {
@@ -238,7 +194,8 @@ class JumpThreading {
   }
 
   void repair(Block b, Value v, Block to, Value copy) {
-    TwoDefinitions definitions(f_, *index_, b, v, to, copy);
+    Definitions definitions(f_, v, std::array{std::pair{b, v}, std::pair{to, copy}},
+                            [&](Value phi, Block at) { index_->add(f_, phi, at); });
     // Edges into `to` other than the two bring what was there before.
     std::vector<Value> operands(f_.operands(copy).begin(), f_.operands(copy).end());
     for (size_t i = 0; i < operands.size(); ++i)

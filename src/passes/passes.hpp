@@ -36,6 +36,9 @@ bool lane_spills(ir::Function& f);
 /// Ways whose next branch is decided already go on to where it leads. Runs on invocations, behind `diverge`.
 bool jump_threading(ir::Function& f);
 
+/// Lays out loops of few rounds, known from constants, that choose registers by their count.
+bool unroll(ir::Function& f);
+
 /// Removes what nothing visible depends on.
 bool dead_code(ir::Function& f);
 

@@ -54,6 +54,7 @@ constexpr std::array kPasses{
     Pass{"wave_fences", always<wave_fences>},
     Pass{"mask_phis", always<mask_phis>},
     Pass{"dead_code", always<dead_code>},
+    Pass{"unroll", always<unroll>},
     Pass{"exec_select", drop_selects},
     Pass{"uniformity", always<uniformity>, required},
     Pass{"simplify", always<simplify>},
