@@ -62,6 +62,11 @@ class WaveFences {
     return {.memories = kLds | kGlobal, .reads = true, .writes = true, .coherent = true};
   }
 
+  [[nodiscard]] bool from_dispatcher(Value address) const {
+    const bool sum = f_[address].op == Op::add && f_.is_constant(f_.operand(address, 1));
+    return f_[sum ? f_.operand(address, 0) : address].op == Op::input;
+  }
+
   [[nodiscard]] std::optional<Place> access(Value v) const {
     const Inst& inst = f_[v];
     // A callee may do anything, and so may what comes behind its end.
@@ -72,7 +77,8 @@ class WaveFences {
     const bool buffer =
         inst.op == Op::buffer_load || inst.op == Op::buffer_store || inst.op == Op::buffer_atomic;
     if (!buffer && access.space == Space::scratch) return {};
-    if (access.invariant) return {};
+    // Scalar loads of what the dispatcher wrote meet no store; others come before the stores behind them.
+    if (access.invariant && !buffer && from_dispatcher(f_.operand(v, 0))) return {};
     Place p{.memories = static_cast<uint8_t>(access.space == Space::lds    ? kLds
                                              : access.space == Space::flat ? kLds | kGlobal
                                                                            : kGlobal),

@@ -53,6 +53,16 @@ bool is_aligned(const ir::Function& f, Value address) {
   return false;
 }
 
+/// What the dispatcher wrote, or the image holds, nobody writes. Other words may be: clang loads by SMEM what
+/// the program stores to later. The load is over when its value is used, in all lanes; so the store waits for
+/// it.
+void order_later_stores(Translator& t, Value address) {
+  const auto& f = t.b.function;
+  const bool sum = f[address].op == Op::add && f.is_constant(f.operand(address, 1));
+  const Value base = sum ? f.operand(address, 0) : address;
+  if (f[base].op != Op::input) t.after_access(false, ir::Space::global);
+}
+
 void load(Translator& t, const Instruction& i) {
   auto& b = t.b;
   Value address = b.add(t.scalar64(i.src[0]), b.i64(static_cast<uint64_t>(int64_t{i.imm})));
@@ -63,6 +73,7 @@ void load(Translator& t, const Instruction& i) {
   m.coherent = i.glc || i.dlc;
   const Value v = b.load(Type::i32, address, b.u1(true), m, i.dst[0].dwords);
   for (unsigned k = 0; k < i.dst[0].dwords; ++k) t.set_sgpr(i.dst[0].reg + k, b.extract(v, k));
+  order_later_stores(t, address);
 }
 
 /// The buffer is read without its swizzle; dwords past its end are 0 (RDNA2 ISA, 7.2.2). It has num_records
@@ -82,6 +93,7 @@ void buffer_load(Translator& t, const Instruction& i) {
     words[k] = b.load(Type::i32, b.add(base, at), b.ule(b.add(at, b.i64(4)), size), access);
   }
   for (unsigned k = 0; k < i.dst[0].dwords; ++k) t.set_sgpr(i.dst[0].reg + k, words[k]);
+  order_later_stores(t, base);
 }
 
 void read_clock(Translator& t, const Instruction& i) { t.set_scalar64(i.dst[0], t.b.clock()); }

@@ -111,10 +111,16 @@ constexpr Case cases[] = {
      "b0:\n  %1 = i32 load.global.4.coherent i64 32, u1 true\n  F\n  %2 = i32 load.global.4 i64 16, u1 "
      "true\n  ret\n",
      "k"},
-    {"InvariantLoadsReadWhatNobodyWrites",
-     "b0:\n  %1 = i32 load.global.4.invariant i64 32, u1 true\n  F\n  store.global.4 i64 16, u1 true, %1\n  "
+    {"NobodyWritesWhatTheDispatcherWrote",
+     "b0:\n  %1 = uniform i64 input.kernarg_ptr\n  %2 = uniform i64 add %1, i64 16\n"
+     "  %3 = uniform i32 load.global.4.invariant %2, u1 true\n  F\n  store.global.4 i64 16, u1 true, %3\n  "
      "ret\n",
      "-"},
+    {"ScalarLoadsComeBeforeStores",
+     "b0:\n  %1 = uniform i32 load.global.4.invariant i64 32, u1 true\n  F\n  store.global.4 i64 16, u1 "
+     "true, %1\n"
+     "  ret\n",
+     "k"},
     {"ABarrierOrdersToo",
      "b0:\n  store.global.4 i64 16, u1 true, i32 1\n  barrier\n  F\n  %1 = i32 load.global.4 i64 32, u1 "
      "true\n  ret\n",
