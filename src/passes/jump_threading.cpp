@@ -91,10 +91,24 @@ class JumpThreading {
                                    dominators.reverse_postorder().end());
     for (const Block b : order)
       if (!header[b.index]) changed = thread(b) || changed;
+    if (changed && f_.divergent) forget_uniformity();
     return changed;
   }
 
  private:
+  /// Phis where lanes meet that came other ways differ between them, and so does what reads them.
+  void forget_uniformity() {
+    for (bool again = true; again;) {
+      again = false;
+      for (const BasicBlock& b : f_.blocks)
+        for (const Value v : b.instructions) {
+          if (!f_[v].uniform || f_.derive_uniform(f_[v].op, f_.operands(v), f_[v].imm)) continue;
+          f_[v].uniform = false;
+          again = true;
+        }
+    }
+  }
+
   /// What the block branches on, if it does nothing else: a phi of its own.
   struct Decision {
     Value phi;

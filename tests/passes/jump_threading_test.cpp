@@ -145,6 +145,36 @@ TEST_P(JumpThreading, Case) {
 INSTANTIATE_TEST_SUITE_P(Cases, JumpThreading, testing::ValuesIn(kCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
+/// Where lanes may come other ways, what is made new is no longer one for the wave, and neither is what reads
+/// it.
+TEST(JumpThreadingMarks, ReadersOfNewPhisAreNotUniform) {
+  auto f = ir::parse(function_of(R"(b0:
+  %1 = uniform i32 input.workgroup_id_x
+  %2 = uniform u1 ult %1, i32 9
+  cond_br %2, b1, b2
+b1: from b0
+  %3 = uniform u1 eq %1, i32 3
+  br b2
+b2: from b0, b1
+  %4 = uniform u1 phi u1 true, %3
+  %5 = uniform i32 phi i32 5, %1
+  cond_br %4, b3, b4
+b3: from b2
+  %6 = uniform i32 add %5, i32 1
+  store.lds.4 i32 0, u1 true, %6
+  br b4
+b4: from b2, b3
+  %7 = uniform i32 phi %5, %6
+  %8 = uniform i32 xor %7, i32 3
+  store.lds.4 i32 4, u1 true, %8
+  ret
+)"));
+  ASSERT_TRUE(f) << f.error().to_string();
+  ASSERT_TRUE(jump_threading(*f));
+  const auto ok = ir::verify(*f);
+  EXPECT_TRUE(ok) << ok.error().to_string() << ir::print(*f);
+}
+
 /// Random programs of one variable with the joins that compilers for AMD make: conditions of two parts, loops
 /// with two ways out.
 class RandomJoins {
