@@ -2,6 +2,8 @@
 // or a struct.
 #include "spirv/emitter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lanewise::spirv {
@@ -69,6 +71,11 @@ void declare_callees(SharedModule& m) {
 }
 
 void begin_callee(Emitter& e) {
+  constexpr size_t most = 255; // SPIR-V specification, 2.17, "Universal Limits"
+  if (const size_t count = e.self->function->params.size(); count > most && !e.shared.error)
+    e.shared.error = Error{ErrorKind::limit,
+                           fmt::format("a function of {} parameters; SPIR-V has {} at most", count, most),
+                           e.f.name, "--calls inlined puts callees in the place of their calls"};
   std::vector<Id> types;
   for (const InterfaceRegister& r : e.self->function->params) types.push_back(e.types[r.type]);
   e.code.op_as(e.self->id, spv::Op::OpFunction, e.self->result_type,
