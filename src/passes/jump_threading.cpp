@@ -91,24 +91,12 @@ class JumpThreading {
                                    dominators.reverse_postorder().end());
     for (const Block b : order)
       if (!header[b.index]) changed = thread(b) || changed;
-    if (changed && f_.divergent) forget_uniformity();
+    if (changed && f_.divergent)
+      uniformity(f_); // new phis vary where lanes came other ways, and so do their readers
     return changed;
   }
 
  private:
-  /// Phis where lanes meet that came other ways differ between them, and so does what reads them.
-  void forget_uniformity() {
-    for (bool again = true; again;) {
-      again = false;
-      for (const BasicBlock& b : f_.blocks)
-        for (const Value v : b.instructions) {
-          if (!f_[v].uniform || f_.derive_uniform(f_[v].op, f_.operands(v), f_[v].imm)) continue;
-          f_[v].uniform = false;
-          again = true;
-        }
-    }
-  }
-
   /// What the block branches on, if it does nothing else: a phi of its own.
   struct Decision {
     Value phi;

@@ -9,7 +9,8 @@
 namespace lanewise::passes {
 
 /// Finds out anew which values are one for the whole wave. Runs first, because loop phis are made before
-/// their operands are known: starts from "everything is uniform" and takes back what depends on the lane.
+/// their operands are known: starts from "everything is uniform" and takes back what depends on the lane. Where
+/// single lanes branch (Function::divergent) it only takes back.
 bool uniformity(ir::Function& f);
 
 /// Folds every instruction (ir/fold.hpp) and makes equal ones one, block by block in dominance order.

@@ -41,8 +41,10 @@ class Uniformity {
     if (state & kAsked) late_.push_back(v);
   }
 
-  /// By itself, whatever its operands are, or because an operand does.
+  /// By itself, whatever its operands are, or because an operand does. Where single lanes branch, what was
+  /// found to vary stays so: where they meet, operands do not tell.
   bool varies(Value v) {
+    if (f_.divergent && !f_[v].uniform) return true;
     if (!f_.derive_uniform(f_[v].op, {}, f_[v].imm)) return true;
     if (!follows_operands(v)) return false;
     bool varies = false;

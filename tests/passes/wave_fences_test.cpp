@@ -160,13 +160,15 @@ TEST_P(WaveFences, KeepThoseThatOrder) {
   EXPECT_EQ(left, ir::print(*expected));
 }
 
+/// The pointers to two buffers, %p and %q, from the arguments.
+constexpr const char* kTwoBuffers =
+    "b0:\n  %1 = uniform i64 input.kernarg_ptr\n  %2 = uniform i32x4 load.global.4.invariant %1, u1 true\n"
+    "  %3 = uniform i32 extract.0 %2\n  %4 = uniform i32 extract.1 %2\n  %5 = uniform i32 extract.2 %2\n"
+    "  %6 = uniform i32 extract.3 %2\n  %p = uniform i64 pack64 %3, %4\n  %q = uniform i64 pack64 %5, %6\n";
+
 /// Which barriers order LDS only: those with no two accesses of global memory before and behind that could
 /// meet.
 TEST(WaveFenceFacts, BarriersThatOrderLdsOnly) {
-  constexpr const char* head =
-      "b0:\n  %1 = uniform i64 input.kernarg_ptr\n  %2 = uniform i32x4 load.global.4.invariant %1, u1 true\n"
-      "  %3 = uniform i32 extract.0 %2\n  %4 = uniform i32 extract.1 %2\n  %5 = uniform i32 extract.2 %2\n"
-      "  %6 = uniform i32 extract.3 %2\n  %p = uniform i64 pack64 %3, %4\n  %q = uniform i64 pack64 %5, %6\n";
   struct {
     const char* what;
     const char* body; ///< B: a barrier, R: loads from buffer p, W: stores to buffer q, X: stores to buffer p
@@ -185,7 +187,7 @@ TEST(WaveFenceFacts, BarriersThatOrderLdsOnly) {
       {"coherent accesses", "C B R", "n", "n"},
   };
   for (const auto& row : table) {
-    std::string body = head;
+    std::string body = kTwoBuffers;
     int next = 100;
     for (const char* c = row.body; *c; ++c) {
       const std::string v = "%" + std::to_string(next++);
@@ -217,24 +219,20 @@ TEST(WaveFenceFacts, BarriersThatOrderLdsOnly) {
 
 /// What is known of addresses from outside.
 TEST(WaveFenceFacts, SeparateBuffersAndRanges) {
-  constexpr std::string_view body =
-      "b0:\n  %1 = uniform i64 input.kernarg_ptr\n  %2 = uniform i32x4 load.global.4.invariant %1, u1 true\n"
-      "  %3 = uniform i32 extract.0 %2\n  %4 = uniform i32 extract.1 %2\n  %5 = uniform i32 extract.2 %2\n"
-      "  %6 = uniform i32 extract.3 %2\n  %7 = uniform i64 pack64 %3, %4\n  %8 = uniform i64 pack64 %5, %6\n"
-      "  %9 = i32 input.local_id_x\n  %10 = i64 zext %9\n  %11 = i64 add %7, %10\n  %12 = i64 add %8, %10\n"
+  const std::string body =
+      std::string(kTwoBuffers) +
+      "  %9 = i32 input.local_id_x\n  %10 = i64 zext %9\n  %11 = i64 add %p, %10\n  %12 = i64 add %q, %10\n"
       "  %13 = i32 load.global.4 %11, u1 true\n  F\n  store.global.4 %12, u1 true, %13\n  br b1\n"
       "b1: from b0, b1\n  %14 = i64 phi %12, %16\n  F\n  %15 = i32 load.global.4 %11, u1 true\n"
       "  %16 = i64 add %14, i64 4\n  F\n  store.global.4 %16, u1 true, %15\n  %17 = u1 eq %15, i32 0\n"
       "  %18 = uniform u1 any %17\n  cond_br %18, b1, b2\nb2: from b1\n  ret\n";
   const auto left = [&](const FenceFacts& facts) {
-    auto f = ir::parse(with_fences(std::string(body), ""));
+    auto f = ir::parse(with_fences(body, ""));
     EXPECT_TRUE(f) << (f ? "" : f.error().to_string());
     wave_fences(*f, facts);
     return ir::print(*f);
   };
-  const auto expected = [&](const char* fences) {
-    return ir::print(*ir::parse(with_fences(std::string(body), fences)));
-  };
+  const auto expected = [&](const char* fences) { return ir::print(*ir::parse(with_fences(body, fences))); };
   EXPECT_EQ(left({}), expected("kkk"));
   EXPECT_EQ(left({.separate_pointers = {0, 8}}), expected("--k")) << "the last: stores of two turns";
   EXPECT_EQ(left({.separate_pointers = {0}}), expected("kkk")) << "the other pointer may lead anywhere";

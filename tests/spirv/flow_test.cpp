@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <regex>
 
 #include "../cfg/graphs.hpp"
 #include "support.hpp"
@@ -170,6 +171,41 @@ TEST(Flow, RandomGraphsOfAnyKind) {
     check(cfg::Graph(nodes, edges), "graph " + std::to_string(i));
     if (HasFatalFailure()) return;
   }
+}
+
+/// A loop that is tested at its end is a do-while: the test stands in the continue block, and the value that
+/// leaves comes from there.
+TEST(Flow, TheTestAtTheEndOfALoopIsInItsContinueBlock) {
+  EmitOptions options;
+  options.seating = {32, 32, {32, 1, 1}};
+  const auto m = test::build(test::parse(R"(function "f" wave32 lds 0 scratch 0 {
+b0:
+  %p = uniform i64 input.kernarg_ptr
+  br b1
+b1: from b0, b2
+  %1 = uniform i32 phi i32 0, %3
+  %2 = uniform i32 load.global.4 %p, u1 true
+  %4 = uniform u1 eq %2, i32 7
+  cond_br %4, b3, b2
+b2: from b1
+  %3 = uniform i32 add %1, i32 1
+  %5 = uniform u1 ult %3, %2
+  cond_br %5, b1, b3
+b3: from b1, b2
+  %6 = uniform i32 phi %1, %3
+  store.global.4 %p, u1 true, %6
+  ret
+})"),
+                             options);
+  const std::string text = test::disassemble(m.words);
+  std::smatch merge;
+  ASSERT_TRUE(std::regex_search(text, merge, std::regex("OpLoopMerge (%\\w+) (%\\w+)"))) << text;
+  const std::string exit = merge[1], back = merge[2];
+  EXPECT_TRUE(
+      std::regex_search(text, std::regex(back + " = OpLabel\\s+OpBranchConditional %\\w+ %\\w+ " + exit)))
+      << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex(exit + " = OpLabel\\s+%\\w+ = OpPhi [^\n]*" + back)))
+      << text;
 }
 
 /// Far more reducible graphs than a device would run: all valid.

@@ -144,13 +144,14 @@ TEST(LaneNumbers, CountOverTheItemsOfACutWorkgroup) {
     EXPECT_EQ(last_group(run(numbers(32, row.shape.groups()), row.shape, 0), row.shape, 10), row.first_lanes);
 }
 
+const Shape shapes[] = {
+    {{64, 1, 1}, {64, 1, 1}}, {{200, 1, 1}, {96, 1, 1}}, {{11, 5, 1}, {8, 4, 1}},
+    {{33, 7, 1}, {16, 6, 1}}, {{7, 130, 1}, {5, 60, 1}}, {{1023, 1, 1}, {1024, 1, 1}},
+    {{13, 11, 6}, {7, 5, 4}}, {{3, 3, 90}, {2, 3, 80}},  {{1, 70, 1}, {1, 40, 1}},
+    {{1, 1, 70}, {1, 1, 40}}, {{90, 3, 1}, {31, 3, 1}},  {{5, 1, 50}, {3, 1, 40}},
+};
+
 TEST(LaneNumbers, AreTheSameOnHostInvocations) {
-  const Shape shapes[] = {
-      {{64, 1, 1}, {64, 1, 1}}, {{200, 1, 1}, {96, 1, 1}}, {{11, 5, 1}, {8, 4, 1}},
-      {{33, 7, 1}, {16, 6, 1}}, {{7, 130, 1}, {5, 60, 1}}, {{1023, 1, 1}, {1024, 1, 1}},
-      {{13, 11, 6}, {7, 5, 4}}, {{3, 3, 90}, {2, 3, 80}},  {{1, 70, 1}, {1, 40, 1}},
-      {{1, 1, 70}, {1, 1, 40}}, {{90, 3, 1}, {31, 3, 1}},  {{5, 1, 50}, {3, 1, 40}},
-  };
   for (const Shape& s : shapes)
     for (const unsigned wave_size : {32u, 64u}) {
       const Function f = numbers(wave_size, s.groups());
@@ -164,6 +165,31 @@ TEST(LaneNumbers, AreTheSameOnHostInvocations) {
             << fmt::format("grid {},{},{} block {},{},{} wave{} on {}", s.grid[0], s.grid[1], s.grid[2],
                            s.block[0], s.block[1], s.block[2], wave_size, host_lanes);
       }
+    }
+}
+
+/// Independent lanes keep the numbers of a whole workgroup, and exactly the grid's items are on.
+TEST(LaneNumbers, IndependentLanesAreThoseOfAWholeWorkgroup) {
+  for (const Shape& s : shapes)
+    for (const unsigned wave_size : {32u, 64u}) {
+      LoweringOptions options{.seating = {wave_size, wave_size, s.block, true}};
+      for (unsigned d = 0; d < 3; ++d) options.partial[d] = s.grid[d] % s.block[d] != 0;
+      const Extent n = s.groups();
+      const auto lowered = lower_waves(numbers(wave_size, n), options);
+      ASSERT_TRUE(lowered) << lowered.error().to_string();
+      const auto words = run(*lowered, s, wave_size);
+      for (uint32_t group = 0; group < n[0] * n[1] * n[2]; ++group)
+        for (uint32_t lane = 0; lane < slots_of_group; ++lane) {
+          const Extent in{group % n[0], group / n[0] % n[1], group / n[0] / n[1]};
+          const Extent id{lane % s.block[0], lane / s.block[0] % s.block[1], lane / s.block[0] / s.block[1]};
+          bool on = id[2] < s.block[2];
+          for (unsigned d = 0; d < 3; ++d) on = on && in[d] * s.block[d] + id[d] < s.grid[d];
+          const uint32_t word = words[group * slots_of_group + lane];
+          const uint32_t expected = id[0] | id[1] << 10 | id[2] << 20 | 1u << 31;
+          ASSERT_EQ(on ? expected : 0, word >> 31 ? word : 0)
+              << fmt::format("grid {},{},{} block {},{},{} wave{} group {} lane {}", s.grid[0], s.grid[1],
+                             s.grid[2], s.block[0], s.block[1], s.block[2], wave_size, group, lane);
+        }
     }
 }
 

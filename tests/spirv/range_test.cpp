@@ -91,6 +91,19 @@ const std::vector<uint32_t> numbers{
     0xff800000, 0x7fc00000, 0x00000fff, 0x01000003, 0x7f000000, 0x40490fdb, 0x00c00001, 0x80ffffff,
     0x17000001, 0x68000001, 0x00000003, 0x00600001, 0x3effffff, 0x4b000001, 0x7e800001, 0x01800001};
 
+/// %f: the number of lane %l.
+constexpr std::string_view kHead = R"(function "f" wave32 lds 0 scratch 0 {
+b0:
+  %l = i32 lane_id
+  %in = uniform i64 input.kernarg_ptr
+  %out = uniform i64 input.dispatch_ptr
+  %at = i32 shl %l, i32 2
+  %at64 = i64 zext %at
+  %p = i64 add %in, %at64
+  %x = i32 load.global.4 %p, u1 true
+  %f = f32 bitcast %x
+)";
+
 /// Runs the program, whose lane l reads number l at kernarg_ptr and writes `shown` words, here and on the
 /// device.
 void compare_with_interpreter(const std::string& text, unsigned shown) {
@@ -163,23 +176,13 @@ TEST(Range, ScalesLikeTheInterpreter) {
   show("f32", "f32 fldexp %root, %down1");
   show("f32", "f32 ffrexp_mant %f");
   show("i32", "i32 ffrexp_exp %f");
-  const std::string text = fmt::format(R"(function "f" wave32 lds 0 scratch 0 {{
-b0:
-  %l = i32 lane_id
-  %in = uniform i64 input.kernarg_ptr
-  %out = uniform i64 input.dispatch_ptr
-  %at = i32 shl %l, i32 2
-  %at64 = i64 zext %at
-  %p = i64 add %in, %at64
-  %x = i32 load.global.4 %p, u1 true
-  %f = f32 bitcast %x
-  %c = u1 ult %x, i32 0x10000000
+  const std::string text = std::string(kHead) + fmt::format(R"(  %c = u1 ult %x, i32 0x10000000
   %r0 = i32 mul %l, i32 37
   %r = i32 sub %r0, i32 500
   %row = i32 mul %l, i32 {}
 {}  ret
 }})",
-                                       4 * shown, body);
+                                                            4 * shown, body);
   compare_with_interpreter(text, shown);
 }
 
@@ -187,17 +190,7 @@ b0:
 TEST(Range, DividesLikeTheInterpreter) {
   if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
   // Lane l divides by number (l + n) % 32 and writes the result to n of its row.
-  const std::string text = R"(function "f" wave32 lds 0 scratch 0 {
-b0:
-  %l = i32 lane_id
-  %in = uniform i64 input.kernarg_ptr
-  %out = uniform i64 input.dispatch_ptr
-  %at = i32 shl %l, i32 2
-  %at64 = i64 zext %at
-  %p = i64 add %in, %at64
-  %x = i32 load.global.4 %p, u1 true
-  %f = f32 bitcast %x
-  %row = i32 shl %l, i32 5
+  const std::string text = std::string(kHead) + R"(  %row = i32 shl %l, i32 5
   br b1
 b1: from b0, b1
   %n = uniform i32 phi i32 0, %next

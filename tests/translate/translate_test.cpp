@@ -142,6 +142,32 @@ b0:
 )");
 }
 
+/// All lanes have a scalar load's words before one of them stores there; arguments nobody stores to.
+TEST(Translate, StoresWaitForScalarLoads) {
+  const std::vector<uint32_t> arguments{
+      0xf4040100, 0xfa000000, // s_load_dwordx2 s[4:5], s[0:1], 0x0
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+  };
+  const std::vector<uint32_t> word{
+      0xf4000182, 0xfa000000, // s_load_dword s6, s[4:5], 0x0
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+  };
+  const std::vector<uint32_t> store{
+      0x7e020206,             // v_mov_b32_e32 v1, s6
+      0x7e040280,             // v_mov_b32_e32 v2, 0
+      0xdc708000, 0x00040102, // global_store_dword v2, v1, s[4:5]
+      0xbf810000,             // s_endpgm
+  };
+  for (const bool loads : {false, true}) {
+    std::vector<uint32_t> words = arguments;
+    if (loads) words.insert(words.end(), word.begin(), word.end());
+    words.insert(words.end(), store.begin(), store.end());
+    const std::string text = translated(words);
+    EXPECT_NE(text.find("store.global"), std::string::npos) << text;
+    EXPECT_EQ(text.find("wave_fence") != std::string::npos, loads) << text;
+  }
+}
+
 TEST(Translate, LoopsHavePhisForWhatTheyChange) {
   const uint32_t words[] = {
       0xf4040100, 0xfa000000, //   s_load_dwordx2 s[4:5], s[0:1], 0x0
