@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -130,14 +131,15 @@ int main(int argc, char** argv) {
   std::ranges::copy_if(all, std::back_inserter(small),
                        [](const Measured& m) { return m.instructions < 100; });
   print("below 100 instructions", small);
-  size_t slow = 0;
-  std::ranges::sort(all, {}, [](const Measured& m) { return m.stages[0] - m.pass("exec_select"); });
-  for (const Measured& m : all) {
-    if (m.pass("exec_select") < m.stages[0]) break;
-    if (slow++ < 12)
-      fmt::print("  exec_select {:.0f} us, translation {:.0f} us: {}\n", m.pass("exec_select"), m.stages[0],
-                 m.name);
-  }
-  fmt::print("exec_select took longer than translation in {} of {} kernels\n", slow, all.size());
+  // Lane demand against translation (docs/lane-demand.md, "Cost").
+  const auto lanes = [](const Measured& m) { return m.pass("exec_select") + m.pass("lane_spills"); };
+  const auto share = [&](const Measured& m) { return lanes(m) / m.stages[0]; };
+  std::ranges::sort(all, std::ranges::greater{}, share);
+  const auto slower = std::ranges::count_if(all, [&](const Measured& m) { return share(m) > 1; });
+  for (const Measured& m : all | std::views::take(std::clamp<ptrdiff_t>(slower, 4, 20)))
+    fmt::print("  exec_select and lane_spills {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n", lanes(m),
+               m.stages[0], share(m), m.name);
+  fmt::print("exec_select and lane_spills took longer than translation in {} of {} kernels\n", slower,
+             all.size());
   return 0;
 }

@@ -1,12 +1,19 @@
 #include "analysis/bounded_formulas.hpp"
 
+#include <algorithm>
+
 namespace lanewise::analysis {
 namespace {
 
 /// Steps that every question adds to the account, which part of it one question may use, what it may use in
 /// any case, and how many times over steps without an answer count: a program whose formulas do not fit stops
-/// trying soon, one whose formulas are large but fit keeps its account.
-constexpr uint64_t kEarned = 8, kPart = 8, kAlways = 16, kWasted = 8;
+/// trying soon, one whose formulas are large but fit keeps its account. One that owes twice what it ever had
+/// asks for little more than what masks made by narrowing take.
+constexpr uint64_t kEarned = 8, kPart = 8, kAlways = 16, kWasted = 8, kInDebt = 4;
+
+/// Steps that a union of demands may take: those of masks are short. What takes longer gathers choices on
+/// data, and hardly a mask is wider than what is left of them.
+constexpr uint32_t kUnion = 100;
 
 } // namespace
 
@@ -15,38 +22,39 @@ void BoundedFormulas::open_account(size_t values) { initial_ = 256 + values / 8;
 uint32_t BoundedFormulas::allowance() {
   account_.questions += !rebuilding_;
   const uint64_t account = initial_ + kEarned * account_.questions;
+  if (account_.spent > 3 * account) return kInDebt;
   return static_cast<uint32_t>(kAlways + (account > account_.spent ? (account - account_.spent) / kPart : 0));
 }
 
-std::optional<Formula> BoundedFormulas::and_(Formula a, Formula b) {
+MaybeFormula BoundedFormulas::and_(Formula a, Formula b, uint32_t most) {
   if (const auto known = FormulaPool::trivial_and(a, b)) return known;
-  uint32_t steps = allowance();
+  uint32_t steps = std::min(allowance(), most);
   const uint32_t before = steps;
   const auto result = pool_->and_within(a, b, steps);
   account_.spent += (result ? 1 : kWasted) * (before - steps);
   return result;
 }
 
-std::optional<Formula> BoundedFormulas::or_(Formula a, Formula b) {
+MaybeFormula BoundedFormulas::or_(Formula a, Formula b) {
   const auto result = and_(FormulaPool::not_(a), FormulaPool::not_(b));
-  return result ? std::optional(FormulaPool::not_(*result)) : std::nullopt;
+  return result ? MaybeFormula(FormulaPool::not_(*result)) : MaybeFormula();
 }
 
-std::optional<Formula> BoundedFormulas::ite_by_newest(Formula c, Formula a, Formula b) {
+MaybeFormula BoundedFormulas::ite_by_newest(Formula c, Formula a, Formula b) {
   const auto result = pool_->ite_by_newest(c, a, b);
   if (result) account_.questions += !rebuilding_, ++account_.spent;
   return result;
 }
 
-std::optional<Formula> BoundedFormulas::ite(Formula c, Formula a, Formula b) {
+MaybeFormula BoundedFormulas::ite(Formula c, Formula a, Formula b) {
   if (a == b) return a;
   if (const auto known = ite_by_newest(c, a, b)) return known;
   const auto first = and_(c, a);
-  const auto second = first ? and_(FormulaPool::not_(c), b) : std::nullopt;
-  return second ? or_(*first, *second) : std::nullopt;
+  const auto second = first ? and_(FormulaPool::not_(c), b) : MaybeFormula();
+  return second ? or_(*first, *second) : MaybeFormula();
 }
 
-std::optional<Formula> BoundedFormulas::xor_(Formula a, Formula b) { return ite(a, FormulaPool::not_(b), b); }
+MaybeFormula BoundedFormulas::xor_(Formula a, Formula b) { return ite(a, FormulaPool::not_(b), b); }
 
 Formula BoundedFormulas::and_above(Formula demand, Formula mask) {
   if (const auto exact = and_(demand, mask)) return *exact;
@@ -58,8 +66,8 @@ Formula BoundedFormulas::and_above(Formula demand, Formula mask) {
 }
 
 Formula BoundedFormulas::or_above(Formula a, Formula b) {
-  const auto exact = or_(a, b);
-  return exact ? *exact : pool_->common_outer(a, b);
+  const auto neither = and_(FormulaPool::not_(a), FormulaPool::not_(b), kUnion);
+  return neither ? FormulaPool::not_(*neither) : pool_->common_outer(a, b);
 }
 
 Formula BoundedFormulas::ite_above(Formula c, Formula a, Formula b) {

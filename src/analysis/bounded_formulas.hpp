@@ -12,8 +12,6 @@
 
 #include "analysis/formula.hpp"
 
-#include <optional>
-
 namespace lanewise::analysis {
 
 class BoundedFormulas {
@@ -31,10 +29,10 @@ class BoundedFormulas {
   void restore(const Account& account) { account_ = account; }
 
   /// Exact, or none if it costs too much.
-  std::optional<Formula> and_(Formula a, Formula b);
-  std::optional<Formula> or_(Formula a, Formula b);
-  std::optional<Formula> xor_(Formula a, Formula b);
-  std::optional<Formula> ite(Formula c, Formula a, Formula b);
+  MaybeFormula and_(Formula a, Formula b) { return and_(a, b, ~0u); }
+  MaybeFormula or_(Formula a, Formula b);
+  MaybeFormula xor_(Formula a, Formula b);
+  MaybeFormula ite(Formula c, Formula a, Formula b);
 
   /// Every assignment that satisfies a satisfies b; false if that costs too much to find out.
   bool implies(Formula a, Formula b) { return and_(a, FormulaPool::not_(b)) == kFalse; }
@@ -49,7 +47,8 @@ class BoundedFormulas {
 
  private:
   uint32_t allowance();
-  std::optional<Formula> ite_by_newest(Formula c, Formula a, Formula b);
+  MaybeFormula and_(Formula a, Formula b, uint32_t most); ///< at most this many steps
+  MaybeFormula ite_by_newest(Formula c, Formula a, Formula b);
 
   FormulaPool* pool_;
   Account account_;

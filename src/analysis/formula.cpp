@@ -12,13 +12,17 @@ uint64_t mix(uint64_t x) {
   return x ^ x >> 32;
 }
 
+/// Entries of the cache of conjunctions: what is asked again is asked soon, and a larger one would not stay
+/// in the processor's.
+constexpr size_t kMostCached = 1 << 14;
+
 uint64_t pair_key(Formula a, Formula b) { return uint64_t{a.bits} << 32 | b.bits; }
 
 } // namespace
 
-FormulaPool::FormulaPool() : unique_(1024), and_cache_(1024) {
+FormulaPool::FormulaPool() : unique_(1024), and_cache_(256) {
   nodes_.push_back({0, kTrue, kTrue});
-  narrowings_ = {{0, 0, 0}, {1, 1, 0}};
+  narrowings_ = {{0, 0, 0, 0}, {1, 1, 0, 1}};
 }
 
 size_t FormulaPool::unique_slot(uint32_t rank, Formula high, Formula low) const {
@@ -57,7 +61,8 @@ void FormulaPool::resize_tables(size_t slots) {
   unique_.assign(slots, 0);
   for (uint32_t i = 1; i < nodes_.size(); ++i)
     unique_[unique_slot(nodes_[i].rank, nodes_[i].high, nodes_[i].low)] = i;
-  std::vector<AndEntry> old(unique_.size());
+  if (and_cache_.size() == kMostCached) return;
+  std::vector<AndEntry> old(std::min(unique_.size() / 4, kMostCached));
   old.swap(and_cache_);
   for (const AndEntry& e : old)
     if (e.key != 0) and_cache_[mix(e.key) & (and_cache_.size() - 1)] = e;
@@ -67,13 +72,13 @@ void FormulaPool::resize_tables(size_t slots) {
 void FormulaPool::note_narrowing(Formula f) {
   const Formula outer = common_outer(high(f), low(f));
   if (outer == kTrue) {
-    narrowings_.push_back({f.bits, f.bits, 0});
+    narrowings_.push_back({f.bits, f.bits, 0, f.bits});
     return;
   }
   const Narrowing& p = narrowings_[outer.bits];
   const Narrowing& j = narrowings_[p.jump];
   const bool equal_jumps = p.depth - j.depth == j.depth - narrowings_[j.jump].depth;
-  narrowings_.push_back({outer.bits, equal_jumps ? j.jump : outer.bits, p.depth + 1});
+  narrowings_.push_back({outer.bits, equal_jumps ? j.jump : outer.bits, p.depth + 1, p.root});
 }
 
 Formula FormulaPool::outer_at(Formula f, uint32_t depth) const {
@@ -88,14 +93,13 @@ Formula FormulaPool::outer_at(Formula f, uint32_t depth) const {
 Formula FormulaPool::common_outer(Formula a, Formula b) const {
   if (a == kFalse) return b;
   if (b == kFalse) return a;
-  if (a == kTrue || b == kTrue) return kTrue;
+  if (a == kTrue || b == kTrue || narrowings_[a.bits].root != narrowings_[b.bits].root) return kTrue;
   const uint32_t depth = std::min(narrowings_[a.bits].depth, narrowings_[b.bits].depth);
   a = outer_at(a, depth);
   b = outer_at(b, depth);
   // Formulas of one depth have jumps of one length.
   while (a != b) {
     const Narrowing &x = narrowings_[a.bits], &y = narrowings_[b.bits];
-    if (x.depth == 0) return kTrue;
     const bool far = x.jump != y.jump;
     a = {far ? x.jump : x.parent};
     b = {far ? y.jump : y.parent};
@@ -114,26 +118,28 @@ Formula FormulaPool::outer_below(Formula f, uint32_t level) const {
 }
 
 /// inner & outer, where inner is made from outer or from its negation by narrowing.
-std::optional<Formula> FormulaPool::along_narrowings(Formula inner, Formula outer) const {
-  if (outer_at(inner, narrowings_[outer.bits].depth) == outer) return inner;
-  if (outer_at(inner, narrowings_[outer.bits ^ 1].depth) == not_(outer)) return kFalse;
-  return std::nullopt;
+MaybeFormula FormulaPool::along_narrowings(Formula inner, Formula outer) const {
+  const uint32_t root = narrowings_[inner.bits].root;
+  const auto is_made_from = [&](Formula f) {
+    const Narrowing& n = narrowings_[f.bits];
+    return n.root == root && outer_at(inner, n.depth) == f;
+  };
+  if (is_made_from(outer)) return inner;
+  return is_made_from(not_(outer)) ? MaybeFormula(kFalse) : MaybeFormula();
 }
 
-/// Whether a conjunction that is not trivial takes no step: then `result` is it. Else a and b are in the
-/// order of the cache.
-bool FormulaPool::known_and(Formula& a, Formula& b, Formula& result) const {
+/// The conjunction where it takes no step. Else a and b are in the order of the cache.
+MaybeFormula FormulaPool::known_and(Formula& a, Formula& b) const {
+  if (const auto trivial = trivial_and(a, b)) return trivial;
   if (a.bits > b.bits) std::swap(a, b);
   const AndEntry& known = and_cache_[mix(pair_key(a, b)) & (and_cache_.size() - 1)];
-  if (known.key == pair_key(a, b)) return result = known.result, true;
-  if (rank(a) != rank(b)) {
-    const Formula newer = rank(a) > rank(b) ? a : b, older = rank(a) > rank(b) ? b : a;
-    if (narrowings_[newer.bits].depth > 0)
-      if (const auto known = along_narrowings(newer, older)) return result = *known, true;
-    if (narrowings_[newer.bits ^ 1].depth > 0)
-      if (along_narrowings(not_(newer), older) == kFalse) return result = older, true;
-  }
-  return false;
+  if (known.key == pair_key(a, b)) return known.result;
+  if (rank(a) == rank(b)) return {};
+  const Formula newer = rank(a) > rank(b) ? a : b, older = rank(a) > rank(b) ? b : a;
+  if (narrowings_[newer.bits].depth > 0)
+    if (const auto along = along_narrowings(newer, older)) return along;
+  if (narrowings_[newer.bits ^ 1].depth > 0 && along_narrowings(not_(newer), older) == kFalse) return older;
+  return {};
 }
 
 Formula FormulaPool::and_(Formula a, Formula b) {
@@ -143,53 +149,43 @@ Formula FormulaPool::and_(Formula a, Formula b) {
   }
 }
 
-std::optional<Formula> FormulaPool::and_within(Formula a, Formula b, uint32_t& steps) {
-  Formula result;
-  const auto known = [&](Formula& x, Formula& y) {
-    const auto trivial = trivial_and(x, y);
-    if (trivial) result = *trivial;
-    return trivial || known_and(x, y, result);
-  };
-  if (known(a, b)) return result;
-  const auto push = [&](Formula x, Formula y) {
-    stack_.push_back({x, y, std::max(rank(x), rank(y)), kFalse, 0});
-  };
+MaybeFormula FormulaPool::and_within(Formula a, Formula b, uint32_t& steps) {
+  MaybeFormula result = known_and(a, b);
+  if (result) return result;
   stack_.clear();
-  push(a, b);
   // A frame asks for its high branches, then for its low branches, then joins the two: three steps.
-  while (!stack_.empty()) {
-    Frame& f = stack_.back();
-    const auto branch = [&](Formula x, bool take_high) {
-      if (rank(x) != f.rank) return x;
-      return take_high ? high(x) : low(x);
-    };
-    const auto step = [&] { return steps != 0 && steps-- != 0; };
-    if (f.stage == 0) {
-      if (!step()) return std::nullopt;
-      f.stage = 1;
-      Formula x = branch(f.a, true), y = branch(f.b, true);
-      if (!known(x, y)) {
-        push(x, y);
+  const auto step = [&] { return steps != 0 && steps-- != 0; };
+  const auto branch = [&](Formula x, uint32_t at, bool take_high) {
+    if (rank(x) != at) return x;
+    return take_high ? high(x) : low(x);
+  };
+  for (;;) {
+    if (!step()) return {};
+    const uint32_t at = std::max(rank(a), rank(b));
+    stack_.push_back({a, b, at, kFalse, false});
+    a = branch(a, at, true);
+    b = branch(b, at, true);
+    result = known_and(a, b);
+    if (!result) continue;
+    for (;;) { // the branches asked for last are known
+      Frame& f = stack_.back();
+      if (!step()) return {};
+      if (!f.low_next) {
+        f.low_next = true;
+        f.high = *result;
+        a = branch(f.a, f.rank, false);
+        b = branch(f.b, f.rank, false);
+        result = known_and(a, b);
+        if (!result) break;
         continue;
       }
+      const uint64_t key = pair_key(f.a, f.b);
+      result = node(f.rank, f.high, *result);
+      and_cache_[mix(key) & (and_cache_.size() - 1)] = {key, *result};
+      stack_.pop_back();
+      if (stack_.empty()) return result;
     }
-    if (f.stage == 1) {
-      if (!step()) return std::nullopt;
-      f.stage = 2;
-      f.high = result;
-      Formula x = branch(f.a, false), y = branch(f.b, false);
-      if (!known(x, y)) {
-        push(x, y);
-        continue;
-      }
-    }
-    if (!step()) return std::nullopt;
-    const uint64_t key = pair_key(f.a, f.b);
-    result = node(f.rank, f.high, result);
-    and_cache_[mix(key) & (and_cache_.size() - 1)] = {key, result};
-    stack_.pop_back();
   }
-  return result;
 }
 
 Formula FormulaPool::ite(Formula c, Formula a, Formula b) {
@@ -198,10 +194,10 @@ Formula FormulaPool::ite(Formula c, Formula a, Formula b) {
   return or_(and_(c, a), and_(not_(c), b));
 }
 
-std::optional<Formula> FormulaPool::ite_by_newest(Formula c, Formula a, Formula b) {
+MaybeFormula FormulaPool::ite_by_newest(Formula c, Formula a, Formula b) {
   const Node& n = nodes_[c.bits >> 1];
-  if ((c.bits & 1) != 0 || n.high != kTrue || n.low != kFalse) return std::nullopt;
-  if (rank(a) >= n.rank || rank(b) >= n.rank) return std::nullopt;
+  if ((c.bits & 1) != 0 || n.high != kTrue || n.low != kFalse) return {};
+  if (rank(a) >= n.rank || rank(b) >= n.rank) return {};
   return node(n.rank, a, b);
 }
 
@@ -222,8 +218,7 @@ Formula FormulaPool::rebuild(Formula f, uint32_t floor, Step step, Memo& memo) {
   }
 }
 
-std::optional<Formula> FormulaPool::rebuild_within(Formula f, uint32_t floor, Step step, Memo& memo,
-                                                   uint32_t& steps) {
+MaybeFormula FormulaPool::rebuild_within(Formula f, uint32_t floor, Step step, Memo& memo, uint32_t& steps) {
   // Quantifying does not commute with negation, so the memo tells f from not f.
   const auto value = [&](Formula x, Formula& result) {
     if (is_constant(x) || top(x) < floor) return result = x, true;
@@ -243,7 +238,7 @@ std::optional<Formula> FormulaPool::rebuild_within(Formula f, uint32_t floor, St
     if (!have_low) work_.push_back(l);
     if (!have_high || !have_low) continue;
     work_.pop_back();
-    if (steps == 0) return std::nullopt;
+    if (steps == 0) return {};
     --steps;
     if (value(x, result)) continue;
     result = step(top(x), of_high, of_low);

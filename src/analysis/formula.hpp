@@ -12,7 +12,6 @@
 #include "support/function_ref.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace lanewise::analysis {
@@ -23,6 +22,22 @@ struct Formula {
   friend bool operator==(Formula, Formula) = default;
 };
 inline constexpr Formula kTrue{0}, kFalse{1};
+
+/// A formula or none. (std::optional is written in two parts and read as one, which stalls the processor
+/// where it goes through memory; this cost a third of all conjunctions.)
+class MaybeFormula {
+ public:
+  constexpr MaybeFormula() = default;
+  constexpr MaybeFormula(Formula f) : f_(f) {} // NOLINT(google-explicit-constructor): as std::optional
+  constexpr explicit operator bool() const { return f_.bits != kNone; }
+  constexpr Formula operator*() const { return f_; }
+  [[nodiscard]] constexpr Formula value_or(Formula other) const { return *this ? f_ : other; }
+  friend bool operator==(MaybeFormula, MaybeFormula) = default;
+
+ private:
+  static constexpr uint32_t kNone = ~0u;
+  Formula f_{kNone};
+};
 
 class FormulaPool {
  public:
@@ -39,19 +54,19 @@ class FormulaPool {
   [[nodiscard]] static Formula not_(Formula a) { return {a.bits ^ 1}; }
   Formula and_(Formula a, Formula b);
   /// None if it takes more than `steps`, from which the steps taken are subtracted.
-  std::optional<Formula> and_within(Formula a, Formula b, uint32_t& steps);
+  MaybeFormula and_within(Formula a, Formula b, uint32_t& steps);
   /// The conjunction where it is one of the two or a constant.
-  [[nodiscard]] static std::optional<Formula> trivial_and(Formula a, Formula b) {
+  [[nodiscard]] static MaybeFormula trivial_and(Formula a, Formula b) {
     if (a == b || b == kTrue) return a;
     if (a == kTrue) return b;
     if (a == kFalse || b == kFalse || a == not_(b)) return kFalse;
-    return std::nullopt;
+    return {};
   }
   Formula or_(Formula a, Formula b) { return not_(and_(not_(a), not_(b))); }
   Formula xor_(Formula a, Formula b) { return or_(and_(a, not_(b)), and_(not_(a), b)); }
   Formula ite(Formula c, Formula a, Formula b);
   /// The choice where that is one step: c is an atom newer than all of a and b.
-  std::optional<Formula> ite_by_newest(Formula c, Formula a, Formula b);
+  MaybeFormula ite_by_newest(Formula c, Formula a, Formula b);
   /// Every assignment that satisfies a satisfies b.
   bool implies(Formula a, Formula b) { return and_(a, not_(b)) == kFalse; }
 
@@ -85,7 +100,7 @@ class FormulaPool {
   using Step = FunctionRef<Formula(uint32_t level, Formula high, Formula low)>;
   Formula rebuild(Formula f, uint32_t floor, Step step, Memo& memo);
   /// None if f has more nodes, not counting those in the memo, than `steps`.
-  std::optional<Formula> rebuild_within(Formula f, uint32_t floor, Step step, Memo& memo, uint32_t& steps);
+  MaybeFormula rebuild_within(Formula f, uint32_t floor, Step step, Memo& memo, uint32_t& steps);
 
   /// Value under an assignment.
   [[nodiscard]] bool evaluate(Formula f, FunctionRef<bool(uint32_t level)> value) const;
@@ -112,13 +127,13 @@ class FormulaPool {
     Formula high, low; ///< high is never negated, which makes the form unique
   };
   struct Narrowing { ///< of a formula with its sign; one that is no narrowing is its own parent
-    uint32_t parent, jump, depth;
+    uint32_t parent, jump, depth, root; ///< root: where the chain of parents ends
   };
   struct Frame { ///< a conjunction under way
     Formula a, b;
     uint32_t rank;
-    Formula high;
-    uint8_t stage;
+    Formula high; ///< of the result, where `low_next`
+    bool low_next;
   };
   struct AndEntry {
     uint64_t key = 0; ///< 0 = free: no trivial pair is stored
@@ -129,15 +144,15 @@ class FormulaPool {
   void resize_tables(size_t slots);
   void note_narrowing(Formula f);
   [[nodiscard]] Formula outer_at(Formula f, uint32_t depth) const;
-  [[nodiscard]] std::optional<Formula> along_narrowings(Formula inner, Formula outer) const;
-  bool known_and(Formula& a, Formula& b, Formula& result) const;
+  [[nodiscard]] MaybeFormula along_narrowings(Formula inner, Formula outer) const;
+  MaybeFormula known_and(Formula& a, Formula& b) const;
   [[nodiscard]] uint32_t rank(Formula f) const { return nodes_[f.bits >> 1].rank; }
 
   std::vector<Node> nodes_;           ///< [0] is "true"
   std::vector<Formula> atoms_;        ///< by level; kFalse: not made yet
   std::vector<Narrowing> narrowings_; ///< by Formula::bits
   std::vector<uint32_t> unique_;      ///< open addressing: node indices, 0 = free
-  std::vector<AndEntry> and_cache_;   ///< direct-mapped, grows with the nodes
+  std::vector<AndEntry> and_cache_;   ///< direct-mapped, grows with the nodes at first
   std::vector<Frame> stack_;
   std::vector<Formula> work_; ///< of rebuild_within, while it runs
 };

@@ -39,15 +39,43 @@ std::vector<Value> GatheredMasks::beside(Value gather, uint32_t block, bool othe
 LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform)
     : function_(function), masks_(masks), uniform_(uniform), gathered_(function), entered_(function),
       demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
-      block_of_(function.value_count(), cfg::none), dirty_(function.value_count()) {
+      block_of_(function.value_count(), cfg::none), mask_uses_(function.value_count()),
+      dirty_(function.value_count()) {
   if (!masks.usable()) return; // everything is demanded everywhere
   for (uint32_t b = 0; b < function.blocks.size(); ++b)
     for (Value v : function.blocks[b].instructions) {
       block_of_[v.index] = b;
+      note_mask_uses(v);
       if (function[v].op == Op::input && function[v].imm == static_cast<uint64_t>(ir::Input::initial_exec))
         initial_exec_ = v;
     }
   solve();
+}
+
+/// In the order of a block's instructions.
+void LaneDemand::note_mask_uses(Value user) {
+  const auto is_choice = [&](Value v) {
+    return function_[v].op == Op::select && function_[v].type != ir::Type::u1;
+  };
+  const auto operands = function_.operands(user);
+  for (unsigned i = 0; i < operands.size(); ++i) {
+    const Value v = operands[i];
+    if (is_choice(v)) mask_uses_[function_.operand(v, 0).index].read = true;
+    if (function_[v].type != ir::Type::u1) continue;
+    MaskUses& uses = mask_uses_[v.index];
+    const bool first = !uses.last_choice && !uses.others;
+    const bool beside =
+        uses.last_choice && !uses.read && block_of_[uses.last_choice.index] == block_of_[user.index];
+    if (i == 0 && is_choice(user) && (first || beside))
+      uses.last_choice = user;
+    else
+      uses.others = true;
+  }
+}
+
+bool LaneDemand::chooses_alone(Value select) const {
+  const Value condition = function_.operand(select, 0);
+  return !mask_uses_[condition.index].others && masks_.stands_alone(condition);
 }
 
 void LaneDemand::solve() {
@@ -161,7 +189,7 @@ bool LaneDemand::has_lane(Value mask, std::optional<Value> entered, Block block,
 }
 
 template <class Each>
-void LaneDemand::for_each_demand(Value user, Each each) {
+void LaneDemand::for_each_demand(Value user, const Each& each) {
   BoundedFormulas& bounded = masks_.bounded();
   const ir::Inst& inst = function_[user];
   const auto operands = function_.operands(user);
@@ -181,11 +209,12 @@ void LaneDemand::for_each_demand(Value user, Each each) {
   };
   switch (inst.op) {
   case Op::select: {
+    const bool alone = chooses_alone(user);
     const Formula m = masks_.formula_of(operands[0]);
     each(0, lanes);
-    each(1, bounded.and_above(lanes, m));
+    each(1, alone ? lanes : bounded.and_above(lanes, m));
     if (!masks_.breaks(BrokenRule::select_forgets_old))
-      each(2, bounded.and_above(lanes, FormulaPool::not_(m)));
+      each(2, alone ? lanes : bounded.and_above(lanes, FormulaPool::not_(m)));
     return;
   }
   case Op::and_:

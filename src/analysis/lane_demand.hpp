@@ -50,10 +50,22 @@ class LaneDemand {
   /// No demanded lane is in `mask`.
   bool outside(ir::Value v, ir::Value mask);
 
+  /// Nothing else depends on the select's condition, a compare of data: no demand can lie inside or outside
+  /// it, and it need not be told which of the two values a lane takes. Without this the demand of a value
+  /// that many choices on data lead to would name all of them.
+  [[nodiscard]] bool chooses_alone(ir::Value select) const;
+
   /// The use that first asked for lanes outside `mask`, for reports; none if there is none.
   ir::Value observer(ir::Value v, ir::Value mask, const Users& users);
 
  private:
+  struct MaskUses {
+    ir::Value last_choice{}; ///< that a select makes by it
+    bool read = false,
+         others = false; ///< a choice was read; there are uses that are no choices beside each other
+  };
+
+  void note_mask_uses(ir::Value user);
   void solve();
   void visit(ir::Value user, ir::Block block);
   void visit_phi(ir::Value phi, ir::Block block);
@@ -61,7 +73,7 @@ class LaneDemand {
   void want_all_operands(ir::Value user, Formula lanes, ir::Block block);
   /// Calls `each(operand index, lanes)` for every operand of a user that is no phi.
   template <class Each>
-  void for_each_demand(ir::Value user, Each each);
+  void for_each_demand(ir::Value user, const Each& each);
   Formula lanes_read_by_pattern(ir::Value user);
   Formula masks_read_in(ir::Value user);
   /// Some lane is in the mask wherever the block runs, or comes to its end.
@@ -77,6 +89,7 @@ class LaneDemand {
   ir::Value initial_exec_; ///< none: the program does not ask for it
   std::vector<Formula> demand_;
   std::vector<uint32_t> block_of_;
+  std::vector<MaskUses> mask_uses_; ///< of each u1 value
   std::vector<bool> dirty_;
   std::vector<uint8_t> visits_;         ///< of each value, up to the patience with it
   std::priority_queue<uint32_t> queue_; ///< places in the reverse post-order

@@ -30,7 +30,7 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
       note_lane_table(v);
       masks += function[v].type == ir::Type::u1;
     }
-  pool_.reserve(2 * masks);
+  pool_.reserve(function.value_count() / 2 + 2 * masks);
   bounded_.open_account(function.value_count());
   edge_begin_.reserve(function.blocks.size());
   size_t edges = 0;
@@ -138,7 +138,10 @@ size_t MaskAlgebra::pair_slot(Atom::Kind kind, uint32_t a, uint32_t b, uint64_t 
 
 Formula MaskAlgebra::pair_atom(Atom::Kind kind, Value a, Value b, uint64_t imm) {
   size_t slot = pair_slot(kind, a.index, b.index, imm);
-  if (pair_slots_[slot] != 0) return pool_.atom(pair_slots_[slot] - 1);
+  if (pair_slots_[slot] != 0) {
+    atoms_[pair_slots_[slot] - 1].shared = true;
+    return pool_.atom(pair_slots_[slot] - 1);
+  }
   if (2 * ++pair_count_ > pair_slots_.size()) {
     std::vector<uint32_t> old(2 * pair_slots_.size());
     old.swap(pair_slots_);
@@ -204,7 +207,7 @@ Formula MaskAlgebra::make(Value v, Block block) {
 
 /// A mask whose formula costs too much is an atom of its own. That a conjunction is inside its older operand,
 /// and a disjunction around it, is still said.
-Formula MaskAlgebra::exact_or_atom(Value v, std::optional<Formula> exact) {
+Formula MaskAlgebra::exact_or_atom(Value v, MaybeFormula exact) {
   if (exact) return *exact;
   const Formula atom = atom_for(v);
   const Op op = function_[v].op;
@@ -246,6 +249,17 @@ Formula MaskAlgebra::make_compare(Value v) {
   return op == Op::ult || op == Op::slt ? less : pool_.or_(same, less);
 }
 
+bool MaskAlgebra::stands_alone(Value mask) const {
+  const Formula f = formula_of(mask);
+  for (Formula g = f; !FormulaPool::is_constant(g);) {
+    const Atom& atom = atoms_[pool_.top(g)];
+    if (atom.kind < Atom::Kind::equal || atom.shared) return false;
+    // One of the branches is constant: of a compare, the other has the second atom.
+    g = FormulaPool::is_constant(pool_.high(g)) ? pool_.low(g) : pool_.high(g);
+  }
+  return !FormulaPool::is_constant(f);
+}
+
 // A join phi is "the value of the edge that was taken", told apart by path atoms that all phis of the block
 // share. A loop phi is an atom inside the entering mask, until check_loop_phis refutes that.
 Formula MaskAlgebra::make_phi(Value v, Block block) {
@@ -253,11 +267,12 @@ Formula MaskAlgebra::make_phi(Value v, Block block) {
   if (is_loop_header(block)) {
     const Formula atom =
         new_atom({.kind = Atom::Kind::mask, .what = v.index, .loops = {loop_of(v), cfg::none}});
-    const auto entry = bound_[v.index] == Bound::none ? std::nullopt : loop_entry(v, block);
+    if (bound_[v.index] == Bound::own && surely_grows(v, block)) set_bound(v, Bound::joint);
+    const auto entry = bound_[v.index] == Bound::none ? MaybeFormula() : loop_entry(v, block);
     if (!entry) set_bound(v, Bound::none);
     return entry ? pool_.and_(*entry, atom) : atom;
   }
-  std::optional<Formula> result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);
+  MaybeFormula result = incoming(v.index, static_cast<unsigned>(predecessors.size()) - 1);
   for (auto e = static_cast<unsigned>(predecessors.size()) - 1; e-- > 0 && result;) {
     const Formula f = incoming(v.index, e);
     if (f != result) result = bounded_.ite(path_atom(block, e), f, *result);
@@ -354,6 +369,7 @@ void MaskAlgebra::note_lane_table(Value v) {
   const ir::Inst& inst = function_[v];
   const auto ops = function_.operands(v);
   const bool source = inst.op == Op::lane_id || inst.op == Op::lane_bit || inst.op == Op::mbcnt;
+  if (!source && lane_tables_.empty()) return;
   if (!source && std::ranges::none_of(ops, [&](Value o) { return lane_table(o) != nullptr; })) return;
   LaneTable table;
   const auto record = [&] {

@@ -19,6 +19,7 @@
 #include "ir/ir.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,7 @@ class MaskAlgebra {
     uint32_t what = 0, other = 0;
     uint64_t imm = 0;
     std::array<uint32_t, 2> loops{cfg::none, cfg::none}; ///< innermost loops in which it changes
+    bool shared = false;                                 ///< several compares are made of it
   };
 
   /// Near-linear in the size of the function. It must outlive the algebra and not change.
@@ -76,6 +78,9 @@ class MaskAlgebra {
 
   /// The formula of a u1 value.
   [[nodiscard]] Formula formula(ir::Value mask) const { return formulas_[mask.index]; }
+
+  /// It is a compare that has no atom in common with any other.
+  [[nodiscard]] bool stands_alone(ir::Value mask) const;
 
   /// `f`, said in `use`, as said at a definition in `definition`.
   Formula leave_loops(Formula f, ir::Block use, ir::Block definition);
@@ -127,14 +132,15 @@ class MaskAlgebra {
   void forget_from(size_t place);
   std::optional<size_t> check_loop_phis();
   bool stays_inside(ir::Value phi);
+  bool surely_grows(ir::Value phi, ir::Block header);
   Formula make(ir::Value v, ir::Block block);
-  std::optional<Formula> entering(ir::Value phi, ir::Block header);
-  std::optional<Formula> loop_entry(ir::Value phi, ir::Block header);
+  MaybeFormula entering(ir::Value phi, ir::Block header);
+  MaybeFormula loop_entry(ir::Value phi, ir::Block header);
   void set_bound(ir::Value phi, Bound bound);
   [[nodiscard]] size_t edge_index(ir::Block block, unsigned edge) const {
     return edge_begin_[block.index] + edge;
   }
-  Formula exact_or_atom(ir::Value v, std::optional<Formula> exact);
+  Formula exact_or_atom(ir::Value v, MaybeFormula exact);
   Formula make_phi(ir::Value v, ir::Block block);
   Formula translate_across(Formula f, ir::Block block, unsigned edge);
   Formula make_compare(ir::Value v);
@@ -167,7 +173,7 @@ class MaskAlgebra {
   std::vector<Begun> begun_; ///< by place in the order
   struct JointEntry {        ///< of the header that was last asked for
     uint32_t header = cfg::none;
-    std::optional<Formula> formula;
+    MaybeFormula formula;
   } joint_entry_;
   std::vector<uint32_t> first_level_;      ///< lowest level of an atom that changes in each loop
   std::vector<uint32_t> first_path_level_; ///< lowest level of a path atom of each block

@@ -43,6 +43,18 @@ bool MaskAlgebra::stays_inside(Value phi) {
   return true;
 }
 
+/// The masks of lanes that have left a loop so far: empty at first, and each turn adds some. To assume that
+/// they stay empty, as own bounds do, would only cost another round. In nests of loops it is left to
+/// check_loop_phis to find out, so that other masks are judged by what these were found to be.
+bool MaskAlgebra::surely_grows(Value phi, Block header) {
+  const cfg::Loop& loop = loops_.loops[loops_.innermost[header.index]];
+  if (loop.parent != cfg::none || loop.exit - loop.enter != 1 || entering(phi, header) != kFalse)
+    return false;
+  for (unsigned e = 0; e < function_[header].predecessors.size(); ++e)
+    if (is_back_edge(header, e) && function_[function_.operand(phi, e)].op != Op::or_) return false;
+  return true;
+}
+
 std::vector<Value> MaskAlgebra::bound_of(Value phi) const {
   std::vector<Value> phis{phi};
   if (bound_[phi.index] != Bound::joint) return phis;
@@ -54,15 +66,15 @@ std::vector<Value> MaskAlgebra::bound_of(Value phi) const {
 }
 
 /// The masks that enter the loop for one phi, whichever way they do.
-std::optional<Formula> MaskAlgebra::entering(Value phi, Block header) {
-  std::optional<Formula> entry = kFalse;
+MaybeFormula MaskAlgebra::entering(Value phi, Block header) {
+  MaybeFormula entry = kFalse;
   for (unsigned e = 0; e < function_[header].predecessors.size() && entry; ++e)
     if (!is_back_edge(header, e)) entry = bounded_.or_(*entry, incoming(phi.index, e));
   return entry;
 }
 
 /// The same for all phis that bound this one.
-std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
+MaybeFormula MaskAlgebra::loop_entry(Value phi, Block header) {
   const auto own = entering(phi, header);
   if (!own || bound_[phi.index] != Bound::joint) return own;
   if (joint_entry_.header != header.index) {
@@ -73,7 +85,7 @@ std::optional<Formula> MaskAlgebra::loop_entry(Value phi, Block header) {
       joint_entry_.formula = others ? bounded_.or_(*joint_entry_.formula, *others) : others;
     }
   }
-  return joint_entry_.formula ? bounded_.or_(*own, *joint_entry_.formula) : std::nullopt;
+  return joint_entry_.formula ? bounded_.or_(*own, *joint_entry_.formula) : MaybeFormula();
 }
 
 std::vector<Value> MaskAlgebra::assumed_loop_phis() const {

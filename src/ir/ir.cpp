@@ -5,18 +5,13 @@
 #include <algorithm>
 
 namespace lanewise::ir {
-namespace {
 
-constexpr std::array kOps{
+constexpr std::array<OpInfo, kOpCount> kOpInfos{{
 #define LANEWISE_IR_OP(name, operands, result, kind)                                                         \
   OpInfo{#name, operands, ResultRule::result, OpKind::kind},
 #include "ir/ops.def"
 #undef LANEWISE_IR_OP
-};
-
-} // namespace
-
-const OpInfo& info(Op op) { return kOps[static_cast<unsigned>(op)]; }
+}};
 
 bool is_uniform(Input input) { return input < Input::local_id_x; }
 

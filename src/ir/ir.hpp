@@ -47,7 +47,8 @@ struct OpInfo {
   ResultRule result;
   OpKind kind;
 };
-[[nodiscard]] const OpInfo& info(Op op);
+extern const std::array<OpInfo, kOpCount> kOpInfos;
+[[nodiscard]] inline const OpInfo& info(Op op) { return kOpInfos[static_cast<unsigned>(op)]; }
 /// Operations of a program that has to be linked before it can run or be emitted.
 [[nodiscard]] constexpr bool is_unlinked(Op op) { return op >= Op::call && op <= Op::call_return; }
 

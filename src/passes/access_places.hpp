@@ -28,11 +28,14 @@ struct Place {
   }
   /// Nothing lies between them.
   [[nodiscard]] bool touches(const Place& o) const { return is_beside(o) && from <= o.to && o.from <= to; }
-  void join(const Place& o) {
+  /// Takes in what `o`, beside it, adds. Says whether that is anything.
+  bool join(const Place& o) {
+    if (from <= o.from && to >= o.to && reads >= o.reads && writes >= o.writes) return false;
     from = std::min(from, o.from);
     to = std::max(to, o.to);
     reads = reads || o.reads;
     writes = writes || o.writes;
+    return true;
   }
   friend bool operator==(const Place&, const Place&) = default;
 };
@@ -42,18 +45,13 @@ struct Place {
 class Places {
  public:
   /// Says whether the set grew.
-  bool add(Place p) {
-    if (full_) widen(p);
-    for (Place& have : list_)
-      if (joined_ ? have.is_beside(p) : have.touches(p)) {
-        const Place before = have;
-        have.join(p);
-        return !(have == before);
-      }
-    list_.push_back(p);
-    if (list_.size() > kMost && !joined_) join_bases();
-    if (list_.size() > kMost) fill();
-    return true;
+  bool add(const Place& given) {
+    if (full_) {
+      Place wide = given;
+      widen(wide);
+      return add_as_is(wide);
+    }
+    return add_as_is(given);
   }
   bool add(const Places& o) {
     bool grew = (o.full_ && !full_) || (o.joined_ && !joined_);
@@ -68,6 +66,15 @@ class Places {
 
  private:
   static constexpr size_t kMost = 16;
+
+  bool add_as_is(const Place& p) {
+    for (Place& have : list_)
+      if (joined_ ? have.is_beside(p) : have.touches(p)) return have.join(p);
+    list_.push_back(p);
+    if (list_.size() > kMost && !joined_) join_bases();
+    if (list_.size() > kMost) fill();
+    return true;
+  }
 
   static void widen(Place& p) {
     p.base = {};

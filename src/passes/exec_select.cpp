@@ -44,7 +44,7 @@ ExecSelectResult::Kept kept(const ir::Function& f, Value select, Value observer)
 Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, analysis::LaneDemand& demand,
                           Value v) {
   const auto operands = f.operands(v);
-  if (f[v].op == Op::select && !f.is_constant(operands[0])) {
+  if (f[v].op == Op::select && !f.is_constant(operands[0]) && !demand.chooses_alone(v)) {
     if (demand.inside(v, operands[0])) return operands[1];
     if (demand.outside(v, operands[0])) return operands[2];
   }

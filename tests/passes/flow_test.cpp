@@ -290,7 +290,7 @@ TEST(Pipeline, NamesTimesAndStops) {
   options.last = {};
   options.before = "exec_select";
   ASSERT_TRUE(run(*f, options));
-  EXPECT_EQ(seen.back(), "unroll");
+  EXPECT_EQ(seen.back(), "dead_code");
   EXPECT_EQ(std::ranges::find(seen, "exec_select"), seen.end());
   options.before = {};
   options.last = "no such pass";
