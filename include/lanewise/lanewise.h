@@ -149,6 +149,9 @@ typedef struct lw_module {
   uint32_t lds_bytes;
   const void* callee_table; /* goes behind the 64 bytes of the dispatch packet */
   size_t callee_table_size;
+  /* Not 0: a workgroup that the grid cuts to n work-items must be dispatched with a local size of
+   * ceil(n / wave_items) * wave_invocations, by specialization constant 0 (docs/abi.md, "Cut workgroups"). */
+  uint32_t wave_items, wave_invocations;
 } lw_module;
 LW_API void lw_binding_module(const lw_binding* binding, lw_module* module);
 

@@ -65,6 +65,9 @@ struct SpirvModule {
   std::array<uint32_t, 3> local_size{1, 1, 1}; ///< host invocations of a workgroup
   uint32_t required_subgroup_size = 0;         ///< in full subgroups; 0: any
   uint32_t lds_bytes = 0;                      ///< Workgroup memory it declares
+  /// Not 0: a workgroup that the grid cuts to n work-items must be dispatched with a local size of
+  /// ceil(n / wave_items) * wave_invocations, by specialization constant 0 (docs/abi.md, "Cut workgroups").
+  uint32_t wave_items = 0, wave_invocations = 0;
 };
 
 class Program {

@@ -81,6 +81,7 @@ class Binding {
     std::array<uint32_t, 3> local_size;  ///< host invocations of a workgroup
     uint32_t required_subgroup_size = 0; ///< in full subgroups; 0: any
     uint32_t lds_bytes = 0;
+    uint32_t wave_items = 0, wave_invocations = 0; ///< as SpirvModule's: of workgroups that the grid cuts
   };
   [[nodiscard]] Module module() const;
   /// Equal ids (of one library) are equal modules: keep pipelines by it.

@@ -285,6 +285,8 @@ void lw_binding_module(const lw_binding* binding, lw_module* module) {
   module->lds_bytes = m.lds_bytes;
   module->callee_table = table.data();
   module->callee_table_size = table.size();
+  module->wave_items = m.wave_items;
+  module->wave_invocations = m.wave_invocations;
 }
 
 } // extern "C"

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/compile.hpp"
+#include "runtime/dispatch_parts.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/launch_memory.hpp"
 #include "runtime/vulkan_runner.hpp"
@@ -20,6 +21,45 @@ CompileOptions compile_options(const Launch& launch, VulkanDevice& device) {
   return options;
 }
 
+namespace {
+
+/// A pipeline for each number of waves that the launch's workgroups have.
+struct Pipelines {
+  std::vector<ComputePipeline> list;
+  std::vector<DispatchRequest::Part> parts; ///< of pipelines in `list`
+
+  [[nodiscard]] static Expected<Pipelines> create(VulkanDevice& device, const Launch& launch,
+                                                  const spirv::EmittedModule& module, bool statistics) {
+    const std::vector<DispatchPart> parts = dispatch_parts(launch.grid, launch.block, module.cut);
+    Pipelines p;
+    p.list.reserve(parts.size());
+    std::vector<uint32_t> sizes;
+    for (const DispatchPart& part : parts) {
+      const auto known = std::ranges::find(sizes, part.invocations);
+      if (known == sizes.end()) {
+        auto pipeline = ComputePipeline::create(device, module.words,
+                                                {.subgroup_size = module.subgroup_size,
+                                                 .statistics = statistics,
+                                                 .invocations = part.invocations,
+                                                 .based = parts.size() > 1});
+        if (!pipeline) return std::unexpected(pipeline.error());
+        p.list.push_back(std::move(*pipeline));
+        sizes.push_back(part.invocations);
+      }
+      const auto index = static_cast<size_t>(std::ranges::find(sizes, part.invocations) - sizes.begin());
+      p.parts.push_back({&p.list[index], part.base, part.groups});
+    }
+    return p;
+  }
+  [[nodiscard]] double creation_ms() const {
+    double ms = 0;
+    for (const ComputePipeline& p : list) ms += p.creation_ms();
+    return ms;
+  }
+};
+
+} // namespace
+
 Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const CompiledKernel& kernel,
                                   const ExecuteOptions& options) {
   if (auto ok = check_launch(launch); !ok) return std::unexpected(ok.error());
@@ -31,9 +71,8 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
                 "kernel " + launch.kernel->name + " on " + device.info().name);
   auto planned = LaunchMemory::plan(launch, options.callee_table_bytes);
   if (!planned) return std::unexpected(planned.error());
-  auto pipeline = ComputePipeline::create(device, kernel.module.words, kernel.module.subgroup_size,
-                                          options.driver_statistics);
-  if (!pipeline) return std::unexpected(pipeline.error());
+  auto pipelines = Pipelines::create(device, launch, kernel.module, options.driver_statistics);
+  if (!pipelines) return std::unexpected(pipelines.error());
 
   std::vector<DeviceBuffer> buffers;
   std::vector<const DeviceBuffer*> pointers;
@@ -58,11 +97,11 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
   request.block.image_base = planned->image_base();
   request.block.status_ptr = planned->address(LaunchMemory::status);
   std::ranges::copy(launch.grid, request.block.grid);
-  request.groups = launch.groups();
+  request.parts = pipelines->parts;
   request.buffers = pointers;
   request.repeat = options.repeat;
   request.timeout = options.timeout;
-  auto times = dispatch(device, *pipeline, request);
+  auto times = dispatch(device, request);
   if (!times) return std::unexpected(times.error());
 
   spirv::StatusBlock status;
@@ -70,11 +109,11 @@ Expected<RunReport> run_on_vulkan(Launch& launch, VulkanDevice& device, const Co
   if (auto ok = check_status(status, launch.kernel->name); !ok) return std::unexpected(ok.error());
   std::vector<PipelineStatistic> driver;
   if (options.driver_statistics) {
-    auto read = pipeline_statistics(device, pipeline->handle());
+    auto read = pipeline_statistics(device, pipelines->list.front().handle());
     if (!read) return std::unexpected(read.error());
     driver = std::move(*read);
   }
-  RunReport report{pipeline->creation_ms(),
+  RunReport report{pipelines->creation_ms(),
                    times->device_ms > 0 ? times->device_ms : times->host_ms / options.repeat,
                    0,
                    {},

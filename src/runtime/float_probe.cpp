@@ -108,9 +108,10 @@ bool passes(VulkanDevice& device, std::span<const Trial<T>> trials, const char* 
   const DeviceBuffer* const buffers[]{&*memory};
   DispatchRequest request;
   request.block.kernarg_ptr = memory->address();
-  request.groups = {static_cast<uint32_t>(trials.size()), 1, 1};
+  const DispatchRequest::Part parts[]{{&*pipeline, {}, {static_cast<uint32_t>(trials.size()), 1, 1}}};
+  request.parts = parts;
   request.buffers = buffers;
-  return dispatch(device, *pipeline, request) &&
+  return dispatch(device, request) &&
          std::memcmp(memory->host().data(), trials.data(), trials.size_bytes()) == 0;
 }
 

@@ -20,7 +20,7 @@ size_t Shader::callee_table_bytes() const { return runtime::callee_table_bytes(i
 
 Binding::Module Binding::module() const {
   const spirv::EmittedModule& m = impl_->linked->module->module;
-  return {m.words, m.host_workgroup, m.subgroup_size, m.lds_bytes};
+  return {m.words, m.host_workgroup, m.subgroup_size, m.lds_bytes, m.cut.wave_items, m.cut.wave_invocations};
 }
 uint64_t Binding::id() const { return impl_->linked->id; }
 std::span<const uint8_t> Binding::callee_table() const { return impl_->callee_table; }

@@ -11,6 +11,8 @@ std::vector<uint8_t> serialize(const CompiledModule& m) {
   w.number(m.module.subgroup_size);
   w.number(m.module.lds_bytes);
   w.number(m.module.functions);
+  w.number(m.module.cut.wave_items);
+  w.number(m.module.cut.wave_invocations);
   w.number(m.seating.wave_size);
   w.number(m.seating.host_lanes);
   w.number(uint8_t{m.seating.independent});
@@ -28,6 +30,8 @@ Expected<ModulePtr> deserialize_module(std::span<const uint8_t> bytes) {
   r.number(m->module.subgroup_size);
   r.number(m->module.lds_bytes);
   r.number(m->module.functions);
+  r.number(m->module.cut.wave_items);
+  r.number(m->module.cut.wave_invocations);
   r.number(m->seating.wave_size);
   r.number(m->seating.host_lanes);
   uint8_t independent = 0;

@@ -50,8 +50,8 @@ Expected<Program> Program::load_file(const std::string& path, std::string_view t
 }
 
 Expected<Program> Program::load_raw(std::string_view description, std::span<const uint8_t> code) {
-  auto binary =
-      container::load_raw_code({reinterpret_cast<const uint8_t*>(description.data()), description.size()}, code);
+  auto binary = container::load_raw_code(
+      {reinterpret_cast<const uint8_t*>(description.data()), description.size()}, code);
   if (!binary) return std::unexpected(binary.error());
   return Program(std::make_shared<const Contents>(std::move(*binary)));
 }
@@ -90,7 +90,8 @@ Expected<SpirvModule> Program::compile(std::string_view name, const SpirvOptions
   auto compiled = runtime::compile(contents_->binary, **kernel, o);
   if (!compiled) return std::unexpected(compiled.error());
   auto& module = compiled->module;
-  return SpirvModule{std::move(module.words), module.host_workgroup, module.subgroup_size, module.lds_bytes};
+  return SpirvModule{std::move(module.words), module.host_workgroup, module.subgroup_size,
+                     module.lds_bytes,        module.cut.wave_items, module.cut.wave_invocations};
 }
 
 std::string_view version() { return "0.1.0"; }

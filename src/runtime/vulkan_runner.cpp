@@ -30,11 +30,11 @@ Expected<void> check_subgroup_size(const VulkanDevice& device, uint32_t size) {
   return {};
 }
 
-Expected<void> check_groups(const VulkanDevice& device, const std::array<uint32_t, 3>& groups) {
+Expected<void> check_groups(const VulkanDevice& device, const DispatchRequest::Part& part) {
   for (unsigned i = 0; i < 3; ++i)
-    if (groups[i] > device.info().max_groups[i])
+    if (const uint64_t end = uint64_t{part.base[i]} + part.groups[i]; end > device.info().max_groups[i])
       return fail(ErrorKind::limit,
-                  fmt::format("{} workgroups in dimension {}, maxComputeWorkGroupCount is {}", groups[i], i,
+                  fmt::format("{} workgroups in dimension {}, maxComputeWorkGroupCount is {}", end, i,
                               device.info().max_groups[i]),
                   device.info().name);
   return {};
@@ -82,22 +82,32 @@ void full_barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessF
   vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-void record(const Submission& s, const ComputePipeline& pipeline, const DispatchRequest& request) {
+void record_part(VkCommandBuffer commands, const DispatchRequest::Part& part) {
+  const auto& [bx, by, bz] = part.base;
+  const auto& [x, y, z] = part.groups;
+  vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, part.pipeline->handle());
+  if (bx == 0 && by == 0 && bz == 0)
+    vkCmdDispatch(commands, x, y, z);
+  else
+    vkCmdDispatchBase(commands, bx, by, bz, x, y, z);
+}
+
+void record(const Submission& s, const DispatchRequest& request) {
   constexpr auto compute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
   constexpr auto transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
   constexpr VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
   for (const DeviceBuffer* b : request.buffers) b->record_upload(s.commands);
   full_barrier(s.commands, transfer, VK_ACCESS_TRANSFER_WRITE_BIT, compute, shader);
-  vkCmdBindPipeline(s.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle());
-  vkCmdPushConstants(s.commands, pipeline.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof request.block,
-                     &request.block);
+  // Pipelines of all parts have the same layout.
+  vkCmdPushConstants(s.commands, request.parts.front().pipeline->layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                     sizeof request.block, &request.block);
   if (s.queries.get()) {
     vkCmdResetQueryPool(s.commands, s.queries.get(), 0, 2);
     vkCmdWriteTimestamp(s.commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, s.queries.get(), 0);
   }
   for (unsigned i = 0; i < request.repeat; ++i) {
     if (i) full_barrier(s.commands, compute, VK_ACCESS_SHADER_WRITE_BIT, compute, shader);
-    vkCmdDispatch(s.commands, request.groups[0], request.groups[1], request.groups[2]);
+    for (const DispatchRequest::Part& part : request.parts) record_part(s.commands, part);
   }
   if (s.queries.get())
     vkCmdWriteTimestamp(s.commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, s.queries.get(), 1);
@@ -120,11 +130,11 @@ double device_ms(const VulkanDevice& device, const Submission& s, unsigned repea
 } // namespace
 
 Expected<ComputePipeline> ComputePipeline::create(VulkanDevice& device, std::span<const uint32_t> spirv,
-                                                  uint32_t subgroup_size, bool statistics) {
+                                                  const PipelineOptions& options) {
   if (auto ok = device.require(spirv); !ok) return std::unexpected(ok.error());
-  if (statistics && !device.has("pipelineExecutableInfo"))
+  if (options.statistics && !device.has("pipelineExecutableInfo"))
     return fail(ErrorKind::unsupported, "device lacks pipelineExecutableInfo", device.info().name);
-  if (auto ok = check_subgroup_size(device, subgroup_size); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_subgroup_size(device, options.subgroup_size); !ok) return std::unexpected(ok.error());
   const auto start = Clock::now();
   ComputePipeline p;
   p.module_ = decltype(p.module_)(device);
@@ -146,15 +156,20 @@ Expected<ComputePipeline> ComputePipeline::create(VulkanDevice& device, std::spa
     return std::unexpected(vulkan_error(r, "vkCreatePipelineLayout"));
 
   VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{
-      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, nullptr, subgroup_size};
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, nullptr,
+      options.subgroup_size};
+  const VkSpecializationMapEntry entry{spirv::kLocalSizeConstant, 0, sizeof options.invocations};
+  const VkSpecializationInfo local_size{1, &entry, sizeof options.invocations, &options.invocations};
   VkComputePipelineCreateInfo create{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   create.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   create.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   create.stage.module = p.module_.get();
   create.stage.pName = "main";
   create.layout = p.layout_.get();
-  if (statistics) create.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-  if (subgroup_size) {
+  if (options.invocations) create.stage.pSpecializationInfo = &local_size;
+  if (options.statistics) create.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+  if (options.based) create.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE_BIT;
+  if (options.subgroup_size) {
     create.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     if (device.info().subgroup_size_selectable) create.stage.pNext = &size;
   }
@@ -167,10 +182,10 @@ Expected<ComputePipeline> ComputePipeline::create(VulkanDevice& device, std::spa
   return p;
 }
 
-Expected<DispatchTimes> dispatch(VulkanDevice& device, const ComputePipeline& pipeline,
-                                 const DispatchRequest& request) {
+Expected<DispatchTimes> dispatch(VulkanDevice& device, const DispatchRequest& request) {
   if (device.abandoned()) return fail(ErrorKind::system, "an earlier dispatch timed out", device.info().name);
-  if (auto ok = check_groups(device, request.groups); !ok) return std::unexpected(ok.error());
+  for (const DispatchRequest::Part& part : request.parts)
+    if (auto ok = check_groups(device, part); !ok) return std::unexpected(ok.error());
   auto made = make_submission(device, device.info().timestamp_ns > 0);
   if (!made) return std::unexpected(made.error());
   const Submission& s = *made;
@@ -179,7 +194,7 @@ Expected<DispatchTimes> dispatch(VulkanDevice& device, const ComputePipeline& pi
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   if (VkResult r = vkBeginCommandBuffer(s.commands, &begin); r != VK_SUCCESS)
     return std::unexpected(vulkan_error(r, "vkBeginCommandBuffer"));
-  record(s, pipeline, request);
+  record(s, request);
   if (VkResult r = vkEndCommandBuffer(s.commands); r != VK_SUCCESS)
     return std::unexpected(vulkan_error(r, "vkEndCommandBuffer"));
 

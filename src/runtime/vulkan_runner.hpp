@@ -64,14 +64,21 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
+struct PipelineOptions {
+  /// 0 leaves the size to the driver; otherwise exactly that size, in full subgroups, or an error that names
+  /// what the device lacks.
+  uint32_t subgroup_size = 0;
+  bool statistics = false;  ///< captures what pipeline_statistics() reads
+  uint32_t invocations = 0; ///< spirv::kLocalSizeConstant; 0: its default, or there is none
+  bool based = false;       ///< dispatches of it may begin at other workgroups than the first
+};
+
 /// A compute pipeline of a module that takes spirv::DispatchBlock as push constants and has no descriptors.
 class ComputePipeline {
  public:
-  /// `subgroup_size` 0 leaves the size to the driver; otherwise exactly that size, in full subgroups, or an
-  /// error that names what the device lacks. Capabilities of the module are checked against the device.
-  /// `statistics` captures what pipeline_statistics() reads.
+  /// Capabilities of the module are checked against the device.
   [[nodiscard]] static Expected<ComputePipeline> create(VulkanDevice& device, std::span<const uint32_t> spirv,
-                                                        uint32_t subgroup_size = 0, bool statistics = false);
+                                                        const PipelineOptions& options = {});
   [[nodiscard]] VkPipeline handle() const { return pipeline_.get(); }
   [[nodiscard]] VkPipelineLayout layout() const { return layout_.get(); }
   [[nodiscard]] double creation_ms() const { return creation_ms_; }
@@ -84,8 +91,13 @@ class ComputePipeline {
 };
 
 struct DispatchRequest {
+  /// Workgroups from `base` on. One that does not begin at the first needs a pipeline that is `based`.
+  struct Part {
+    const ComputePipeline* pipeline = nullptr;
+    std::array<uint32_t, 3> base{}, groups{1, 1, 1};
+  };
   spirv::DispatchBlock block;
-  std::array<uint32_t, 3> groups{1, 1, 1};
+  std::span<const Part> parts;                  ///< of one dispatch, in no order
   std::span<const DeviceBuffer* const> buffers; ///< all that the dispatch touches; staged ones are copied
   unsigned repeat = 1; ///< dispatches in a row, for timing; results are those of the last
   std::chrono::milliseconds timeout{60000};
@@ -97,8 +109,7 @@ struct DispatchTimes {
 };
 
 /// Runs it to completion. A time-out is an Error and leaves the device abandoned.
-[[nodiscard]] Expected<DispatchTimes> dispatch(VulkanDevice& device, const ComputePipeline& pipeline,
-                                               const DispatchRequest& request);
+[[nodiscard]] Expected<DispatchTimes> dispatch(VulkanDevice& device, const DispatchRequest& request);
 
 /// The Error that a StatusBlock tells of; ok when its reason is 0. `kernel` goes into Error::where.
 [[nodiscard]] Expected<void> check_status(const spirv::StatusBlock& status, std::string_view kernel);

@@ -2,7 +2,8 @@
 //
 // One entry point "main", no descriptors: guest global memory is reached through buffer device addresses. The
 // push constant block below holds all that changes between dispatches. Workgroup size, seating and LDS size
-// are fixed when the module is made (see EmittedModule).
+// are fixed when the module is made (see EmittedModule), but for the waves of workgroups that the grid cuts
+// (see CutWaves).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,9 @@ struct DispatchBlock {
   uint32_t reserved = 0;    ///< 60
 };
 static_assert(sizeof(DispatchBlock) == 64);
+
+/// Specialization constant of modules with CutWaves: the local size in x, 32 bits.
+inline constexpr uint32_t kLocalSizeConstant = 0;
 
 /// What a trap leaves behind. The first trap wins (compare-exchange on `reason`).
 struct StatusBlock {

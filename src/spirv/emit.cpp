@@ -104,13 +104,18 @@ Expected<EmittedModule> emit_module(const ir::Function& main, std::span<const ir
   }
   declare_float_modes(shared.module, options.device.floats, functions);
   const Seating& seating = options.seating;
-  shared.module.execution_mode(spv::ExecutionMode::LocalSize, {seating.invocations(), 1, 1});
+  EmittedModule m;
+  if (options.cut_waves) {
+    m.cut = {seating.wave_size, seating.host_lanes};
+    shared.module.local_size_constant(kLocalSizeConstant, seating.invocations());
+  } else {
+    shared.module.execution_mode(spv::ExecutionMode::LocalSize, {seating.invocations(), 1, 1});
+  }
   const bool divergent = std::ranges::any_of(functions, [](const ir::Function* f) { return f->divergent; });
   if (divergent && options.device.uniform_control_flow && !seating.independent) {
     shared.module.extension("SPV_KHR_subgroup_uniform_control_flow");
     shared.module.execution_mode(spv::ExecutionMode::SubgroupUniformControlFlowKHR);
   }
-  EmittedModule m;
   m.host_workgroup = {seating.invocations(), 1, 1};
   m.subgroup_size = seating.host_lanes > 1 && !seating.independent ? seating.host_lanes : 0;
   m.lds_bytes = shared.lds_bytes;

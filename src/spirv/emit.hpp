@@ -42,6 +42,20 @@ struct EmitOptions {
   /// The guest's own hardware promises nothing.
   bool zero_memory = false;
   bool trace = false; ///< fill EmittedModule::origins
+  /// A workgroup that the grid cuts may be dispatched with the waves that it has: EmittedModule::cut.
+  bool cut_waves = false;
+};
+
+/// What a dispatcher has to know of modules whose local size is made at pipeline creation, by specialization
+/// constant 0 (x; y and z are 1; the default is the size of a whole workgroup). A workgroup that the grid
+/// cuts to n work-items needs ceil(n / wave_items) * wave_invocations. Zeros: the local size is a constant.
+struct CutWaves {
+  uint32_t wave_items = 0, wave_invocations = 0;
+
+  /// 0: the module's own size.
+  [[nodiscard]] uint32_t invocations(uint32_t items) const {
+    return wave_items == 0 ? 0 : (items + wave_items - 1) / wave_items * wave_invocations;
+  }
 };
 
 /// Where an instruction of the module comes from.
@@ -55,6 +69,7 @@ struct EmittedModule {
   std::array<uint32_t, 3> host_workgroup{1, 1, 1}; ///< LocalSize of the entry point
   uint32_t subgroup_size = 0;                      ///< required, in full subgroups; 0: any
   uint32_t lds_bytes = 0;
+  CutWaves cut;
   uint32_t functions = 0;      ///< callees that are functions of the module
   std::vector<Origin> origins; ///< of every instruction, in their order; empty unless asked for
 };

@@ -68,6 +68,14 @@ void ModuleBuilder::execution_mode(spv::ExecutionMode mode, std::initializer_lis
   append_instruction(modes_, spv::Op::OpExecutionMode, operands);
 }
 
+void ModuleBuilder::local_size_constant(uint32_t number, uint32_t x) {
+  const Id size = new_id();
+  append(globals_, spv::Op::OpSpecConstant, {type_int(32), size, x});
+  decorate(size, spv::Decoration::SpecId, {number});
+  append(modes_, spv::Op::OpExecutionModeId,
+         {entry_, static_cast<uint32_t>(spv::ExecutionMode::LocalSizeId), size, u32(1), u32(1)});
+}
+
 void ModuleBuilder::name(Id id, std::string_view text) {
   append_instruction(names_, spv::Op::OpName, joined({id}, literal_string(text)));
 }

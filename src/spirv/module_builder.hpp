@@ -32,6 +32,8 @@ class ModuleBuilder {
   void extension(std::string_view name);
   [[nodiscard]] Id glsl(); ///< the import of GLSL.std.450
   void execution_mode(spv::ExecutionMode mode, std::initializer_list<uint32_t> literals = {});
+  /// LocalSizeId: x is the specialization constant of this number, with this default; y and z are 1.
+  void local_size_constant(uint32_t number, uint32_t x);
   void entry_point(Id function) { entry_ = function; }
   void name(Id id, std::string_view text);
   void decorate(Id id, spv::Decoration d, std::initializer_list<uint32_t> literals = {});

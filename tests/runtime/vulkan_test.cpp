@@ -78,10 +78,11 @@ TEST_F(VulkanTest, DispatchWritesThroughDeviceAddresses) {
   DispatchRequest request;
   request.block.kernarg_ptr = out->address();
   request.block.status_ptr = status->address();
-  request.groups = {8, 1, 1};
+  const std::array parts{DispatchRequest::Part{&*pipeline, {}, {8, 1, 1}}};
+  request.parts = parts;
   request.buffers = buffers;
   request.repeat = 3;
-  auto times = dispatch(*device(), *pipeline, request);
+  auto times = dispatch(*device(), request);
   ASSERT_TRUE(times) << times.error().to_string();
   EXPECT_GE(times->host_ms, times->device_ms);
   for (uint32_t i = 0; i < 64; ++i) {
@@ -98,22 +99,24 @@ TEST_F(VulkanTest, DispatchWritesThroughDeviceAddresses) {
 }
 
 TEST_F(VulkanTest, RefusesWhatTheDeviceCannot) {
-  auto size = ComputePipeline::create(*device(), assemble(triple), 4096);
+  auto size = ComputePipeline::create(*device(), assemble(triple), {.subgroup_size = 4096});
   ASSERT_FALSE(size);
   EXPECT_NE(size.error().what.find("maxSubgroupSize"), std::string::npos) << size.error().to_string();
 
   auto pipeline = ComputePipeline::create(*device(), assemble(triple));
   ASSERT_TRUE(pipeline);
   DispatchRequest request;
-  request.groups = {1, 0xffffffff, 1};
-  auto groups = dispatch(*device(), *pipeline, request);
+  const std::array parts{DispatchRequest::Part{&*pipeline, {}, {1, 0xffffffff, 1}}};
+  request.parts = parts;
+  auto groups = dispatch(*device(), request);
   ASSERT_FALSE(groups);
   EXPECT_EQ(groups.error().kind, ErrorKind::limit);
 }
 
 TEST_F(VulkanTest, FmaIsTried) {
   const auto fused = probe_fused_fma(*device());
-  RecordProperty("fused_fma_16_32_64", std::to_string(fused[0]) + std::to_string(fused[1]) + std::to_string(fused[2]));
+  RecordProperty("fused_fma_16_32_64",
+                 std::to_string(fused[0]) + std::to_string(fused[1]) + std::to_string(fused[2]));
   EXPECT_TRUE(device()->take_validation_messages());
 }
 

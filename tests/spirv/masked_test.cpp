@@ -29,14 +29,15 @@ std::optional<std::vector<uint8_t>> on_device(const ir::Function& f, unsigned ho
       emit(*lowered, {.seating = seating, .device = test::Device::get().traits(), .zero_memory = true});
   if (!m || !test::validate(m->words).empty()) return {};
   auto& device = *test::Device::get().device();
-  auto pipeline = runtime::ComputePipeline::create(device, m->words, m->subgroup_size);
+  auto pipeline = runtime::ComputePipeline::create(device, m->words, {.subgroup_size = m->subgroup_size});
   if (!pipeline) return {};
   std::ranges::fill(output.host(), uint8_t{0});
   runtime::DispatchRequest request;
-  request.groups = {1, 1, 1};
+  const std::array parts{runtime::DispatchRequest::Part{&*pipeline, {}, {1, 1, 1}}};
+  request.parts = parts;
   const std::array<const runtime::DeviceBuffer*, 1> buffers{&output};
   request.buffers = buffers;
-  if (!runtime::dispatch(device, *pipeline, request)) return {};
+  if (!runtime::dispatch(device, request)) return {};
   return std::vector<uint8_t>(output.host().begin(), output.host().end());
 }
 

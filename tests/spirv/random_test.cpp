@@ -96,17 +96,18 @@ std::vector<uint8_t> on_device(Function f, const Launch& l, unsigned host_lanes)
   options.device = test::Device::get().traits();
   options.zero_memory = true;
   const auto m = test::build(f, options);
-  auto pipeline = runtime::ComputePipeline::create(device, m.words, m.subgroup_size);
+  auto pipeline = runtime::ComputePipeline::create(device, m.words, {.subgroup_size = m.subgroup_size});
   if (!pipeline) {
     ADD_FAILURE() << pipeline.error().to_string();
     return {};
   }
   runtime::DispatchRequest request;
   request.block.dispatch_ptr = buffer->address() + packet_at;
-  request.groups = {l.grid / l.workgroup, 1, 1};
+  const std::array parts{runtime::DispatchRequest::Part{&*pipeline, {}, {l.grid / l.workgroup, 1, 1}}};
+  request.parts = parts;
   const std::array<const runtime::DeviceBuffer*, 1> buffers{&*buffer};
   request.buffers = buffers;
-  if (const auto done = runtime::dispatch(device, *pipeline, request); !done) {
+  if (const auto done = runtime::dispatch(device, request); !done) {
     ADD_FAILURE() << done.error().to_string();
     return {};
   }
