@@ -215,8 +215,8 @@ Flow store_typed(Wave& w, const Step& s) {
   BufferAccess access(w, s);
   const Typed t(s, access.descriptor);
   if (!ready(w, s, t)) return Flow::fault;
-  for (uint64_t rest = w.exec(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+  for (LanesInTurn turn(w); turn.any(); turn.next()) {
+    const unsigned lane = turn.lane();
     Element e{};
     for (unsigned i = 0; i < std::min<unsigned>(t.components, t.format.components); ++i)
       set_component(e, t.format, i,

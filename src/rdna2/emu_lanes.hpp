@@ -34,6 +34,23 @@ inline void each_active(uint64_t mask, F f) {
   for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
+/// The active lanes in the order in which their stores and atomics take effect: lowest first, so that the
+/// highest of several that store to one address has the last word. The architecture does not say; with
+/// Dispatch::other_turns it is the other way round.
+class LanesInTurn {
+ public:
+  explicit LanesInTurn(const Wave& w) : rest_(w.exec()), highest_first_(w.launch->other_turns != 0) {}
+  [[nodiscard]] bool any() const { return rest_ != 0; }
+  [[nodiscard]] unsigned lane() const {
+    return static_cast<unsigned>(highest_first_ ? 63 - std::countl_zero(rest_) : std::countr_zero(rest_));
+  }
+  void next() { rest_ &= ~(uint64_t{1} << lane()); }
+
+ private:
+  uint64_t rest_;
+  bool highest_first_;
+};
+
 /// A vector instruction being run.
 class Vector {
  public:

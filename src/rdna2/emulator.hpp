@@ -85,9 +85,9 @@ struct Dispatch {
   uint64_t max_instructions = 0; ///< 0 = the limit itself
   unsigned threads = 0;          ///< host threads; 0 = all cores
   /// Chooses otherwise where a program may not rely on a choice: workgroups and waves start from the last on,
-  /// waves take turns of so many instructions, the clock starts later and runs faster, and LDS, scratch and
-  /// registers hold something else at first. 0: as docs/emulator.md says. Workgroups that wait for others
-  /// with lower ids then run into max_instructions.
+  /// waves take turns of so many instructions, the highest lane stores first, the clock starts later and runs
+  /// faster, and LDS, scratch and registers hold something else at first. 0: as docs/emulator.md says.
+  /// Workgroups that wait for others with lower ids then run into max_instructions.
   unsigned other_turns = 0;
   /// Where not null: gets these compares in the order in which they first ran. Takes one thread.
   std::vector<SeenCompare>* compares = nullptr;

@@ -51,6 +51,9 @@ struct CheckStep {
 /// Results of approximate instructions may be so far from the reference. What Vulkan allows log2 near 1, an
 /// absolute error of 2^-21, comes to some 170 there; what else was seen lies below 20 (docs/benchmarks.md).
 inline constexpr double kApproximateUlps = 256;
+/// How far results of programs with logarithms may lie apart anyway: Vulkan lets a logarithm of a number near
+/// 1 be off by so much, which is many ulps of a result near 0 ("Precision of GLSL.std.450 Instructions").
+inline constexpr double kApproximateNear0 = 0x1p-21;
 
 struct CheckReport {
   std::vector<CheckStep> steps;

@@ -94,7 +94,7 @@ void Differences::add(const Differences& other) {
   }
 }
 
-Distance distance(std::span<const Buffer> a, std::span<const Buffer> b) {
+Distance distance(std::span<const Buffer> a, std::span<const Buffer> b, double slack) {
   Distance d;
   for (size_t k = 0; k < a.size(); ++k)
     for_each_difference(a[k], b[k], false, [&](size_t i) {
@@ -103,6 +103,8 @@ Distance distance(std::span<const Buffer> a, std::span<const Buffer> b) {
         return;
       }
       ++d.floats;
+      const auto value = [&](const Buffer& x) { return element_value(x.type, x.contents, i); };
+      if (a[k].type != ElementType::f64 && std::abs(value(a[k]) - value(b[k])) <= slack) return;
       d.ulps = std::max(d.ulps, ulps(a[k], b[k], i));
     });
   return d;

@@ -32,6 +32,7 @@ struct Distance {
   size_t floats = 0, others = 0; ///< elements of float buffers that differ, and of other buffers
   double ulps = 0;               ///< the largest of a float; infinite where one of the two is no number
 };
-[[nodiscard]] Distance distance(std::span<const Buffer> a, std::span<const Buffer> b);
+/// Floats of 16 and 32 bits that differ by no more than `slack` count, but not their ulps.
+[[nodiscard]] Distance distance(std::span<const Buffer> a, std::span<const Buffer> b, double slack = 0);
 
 } // namespace lanewise::runtime

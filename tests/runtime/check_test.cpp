@@ -71,6 +71,18 @@ TEST(Check, OtherTurnsOfTheEmulator) {
   }
 }
 
+/// Several lanes store to one address: nobody says which has the last word.
+TEST(Check, OtherLanesOfTheEmulator) {
+  for (const std::string& words : lanes_store_to_one) {
+    const auto binary = raw_kernel(words);
+    Launch highest = launch_of(binary, ElementType::u32, 32), lowest = highest;
+    ASSERT_TRUE(run_on_emulator(highest, {.threads = 1}));
+    ASSERT_TRUE(run_on_emulator(lowest, {.threads = 1, .other_turns = 61}));
+    EXPECT_EQ(highest.buffers[0].contents[0], 31) << words;
+    EXPECT_EQ(lowest.buffers[0].contents[0], 0) << words;
+  }
+}
+
 /// LDS and registers that nothing was written to hold something else.
 TEST(Check, OtherContentsAtTheStart) {
   const auto binary = raw_kernel(stores_uninitialised);
@@ -164,6 +176,13 @@ TEST(Differences, DistanceInUlps) {
   };
   EXPECT_EQ(distance(doubles(1), doubles(std::nextafter(1.0, 2.0))).ulps, 1);
   EXPECT_EQ(distance(doubles(-INT64_MAX), doubles(INT64_MAX)).ulps, 2 * 0x43e0'0000'0000'0000p0 + 1);
+  // A logarithm near 1 may be off by 2^-21: many ulps of a small result, none that count.
+  const auto f32 = [](float x) { return std::array{floats({x})}; };
+  EXPECT_EQ(distance(f32(0x1p-10f), f32(0x1p-10f + 0x1p-21f)).ulps, 4096);
+  EXPECT_EQ(distance(f32(0x1p-10f), f32(0x1p-10f + 0x1p-21f), kApproximateNear0).ulps, 0);
+  EXPECT_EQ(distance(f32(0x1p-10f), f32(0x1p-10f + 0x1p-21f), kApproximateNear0).floats, 1u);
+  EXPECT_EQ(distance(f32(0x1p-10f), f32(0x1p-10f + 0x1p-20f), kApproximateNear0).ulps, 8192);
+  EXPECT_EQ(distance(doubles(0), doubles(0x1p-1074), kApproximateNear0).ulps, 1);
   const std::array a{Buffer{"u", ElementType::u8, {1, 2}}}, b{Buffer{"u", ElementType::u8, {1, 3}}};
   EXPECT_EQ(distance(a, b).others, 1u);
 }
