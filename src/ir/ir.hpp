@@ -194,6 +194,9 @@ public:
   /// Branches may be taken by single lanes (passes/diverge; at invocation level only). Lanes come together again
   /// where their ways meet.
   bool divergent = false;
+  /// Float operations round and treat special values as the guest's do. Otherwise all that there are number
+  /// work-items (spirv/wave_lowering), where neither matters.
+  bool guest_floats = true;
   std::vector<BasicBlock> blocks;
 
   [[nodiscard]] Type word_type() const { return wave_size == 64 ? Type::i64 : Type::i32; }

@@ -46,7 +46,19 @@ Expr permute(Expr high, Expr low, Expr selectors) {
   return result;
 }
 
+/// Of a value of 16 bits the bytes change places, and nothing else is in the result.
+bool swaps_half(const ir::ByteSelection& s) {
+  return s.ones == 0 && s.parts.size() == 2 && s.parts[0].operand == s.parts[1].operand &&
+         s.parts[0].right == 8 && s.parts[0].mask == 0xff && s.parts[1].right == -8 &&
+         s.parts[1].mask == 0xff00;
+}
+
+/// `x >> 8 & 0xff | x << 8 & 0xff00` that is stored as 16 bits comes out of NVIDIA's compiler (580.159, H200)
+/// as 0 or 2 x, with `^` in place of `|` as well; it is right when the upper byte is inserted.
+Expr swap_half(Expr x) { return insert_byte(x >> 8 & 0xff, x, 1); }
+
 Expr permute(Expr high, Expr low, const ir::ByteSelection& selection) {
+  if (swaps_half(selection)) return swap_half(selection.parts[0].operand == 0 ? high : low);
   Expr result{};
   for (const ir::SelectedBytes& p : selection.parts) {
     Expr x = p.operand == 0 ? high : low;

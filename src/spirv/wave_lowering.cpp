@@ -490,6 +490,16 @@ void Lowering::end_missing_waves() {
   ended.instructions = {out_.append(end, Op::ret, {}, Type::none)};
 }
 
+bool has_floats(const Function& f) {
+  for (const ir::BasicBlock& b : f.blocks)
+    for (const Value v : b.instructions) {
+      if (ir::is_float(f[v].type)) return true;
+      for (const Value o : f.operands(v))
+        if (ir::is_float(f[o].type)) return true;
+    }
+  return false;
+}
+
 Expected<Function> lower_waves_of(const Function& f, const LoweringOptions& options,
                                   std::span<const CalleeFunction> callees, const CalleeFunction* self) {
   if (auto ok = check(options.seating); !ok) return std::unexpected(ok.error());
@@ -499,7 +509,9 @@ Expected<Function> lower_waves_of(const Function& f, const LoweringOptions& opti
   if (uint64_t{f.value_count()} * options.seating.copies() > limits::max_ir_values)
     return fail(ErrorKind::limit, "program grows beyond max_ir_values when waves are folded", f.name,
                 "use a wider subgroup");
-  return Lowering(f, options, callees, self).run();
+  auto lowered = Lowering(f, options, callees, self).run();
+  if (lowered) lowered->guest_floats = has_floats(f);
+  return lowered;
 }
 
 } // namespace

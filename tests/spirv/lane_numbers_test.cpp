@@ -7,6 +7,7 @@
 #include "ir/builder.hpp"
 #include "ir/interpreter.hpp"
 #include "ir/verifier.hpp"
+#include "spirv/module_builder.hpp"
 #include "support.hpp"
 
 namespace lanewise::spirv {
@@ -202,6 +203,42 @@ TEST(LaneNumbers, EveryRunTimeWidthDividesExactly) {
     ASSERT_TRUE(lowered) << lowered.error().to_string();
     ASSERT_EQ(run(f, s, 0), run(*lowered, s, 64)) << width;
   }
+}
+
+/// Float operations that number work-items need no execution modes; those of the guest do, numbered so or
+/// not.
+TEST(LaneNumbers, ModesAreForTheGuestsFloats) {
+  const auto modes = [](bool guest_floats) {
+    Function f = numbers(32, {1, 1, 1});
+    if (guest_floats) {
+      const Value end = f.blocks[0].instructions.back();
+      f.blocks[0].instructions.pop_back();
+      Builder b(f);
+      b.block = ir::Block{0};
+      const Value x = b.load(Type::f32, b.i64(base), b.u1(true), {});
+      b.store(b.i64(base), b.u1(true), b.fadd(x, x, {}), {});
+      f.blocks[0].instructions.push_back(end);
+    }
+    const Seating seating{.wave_size = 32, .host_lanes = 32, .workgroup = {8, 8, 1}};
+    const auto lowered = lower_waves(f, {.seating = seating, .partial = {true, true, false}});
+    EXPECT_TRUE(lowered);
+    EmitOptions options{.seating = seating};
+    options.device.floats.round_nearest_even = {true, true, true};
+    const auto m = emit(*lowered, options);
+    EXPECT_TRUE(m);
+    EXPECT_EQ(test::validate(m->words), "");
+    unsigned found = 0, divisions = 0;
+    for (size_t at = 5; at < m->words.size(); at += m->words[at] >> 16) {
+      const auto op = static_cast<spv::Op>(m->words[at] & 0xffff);
+      found += op == spv::Op::OpExecutionMode &&
+               m->words[at + 2] == static_cast<uint32_t>(spv::ExecutionMode::RoundingModeRTE);
+      divisions += op == spv::Op::OpFDiv;
+    }
+    EXPECT_GT(divisions, 0u);
+    return found;
+  };
+  EXPECT_EQ(modes(false), 0u);
+  EXPECT_EQ(modes(true), 1u);
 }
 
 } // namespace
