@@ -58,9 +58,10 @@ void LaneDemand::note_mask_uses(Value user) {
     return function_[v].op == Op::select && function_[v].type != ir::Type::u1;
   };
   const auto operands = function_.operands(user);
+  for (Value v : operands)
+    if (is_choice(v)) mask_uses_[function_.operand(v, 0).index].read = true;
   for (unsigned i = 0; i < operands.size(); ++i) {
     const Value v = operands[i];
-    if (is_choice(v)) mask_uses_[function_.operand(v, 0).index].read = true;
     if (function_[v].type != ir::Type::u1) continue;
     MaskUses& uses = mask_uses_[v.index];
     const bool first = !uses.last_choice && !uses.others;

@@ -30,7 +30,8 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
       note_lane_table(v);
       masks += function[v].type == ir::Type::u1;
     }
-  pool_.reserve(function.value_count() / 2 + 2 * masks);
+  pool_.reserve(function.value_count() / 2 +
+                2 * masks); // demand makes about as many nodes as there are values
   bounded_.open_account(function.value_count());
   edge_begin_.reserve(function.blocks.size());
   size_t edges = 0;

@@ -107,8 +107,8 @@ Flow load(Wave& w, const Step& s) {
 Flow store_lanes(Wave& w, const Step& s) {
   BufferAccess access(w, s);
   const unsigned bytes = s.info->access.bytes;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     const Words words = stored_data(w, s, s.in.src[3].reg, lane, bytes);
     for (unsigned at = 0; at < bytes; at += 4) {
       Place place;
@@ -135,8 +135,8 @@ Flow atomic(Wave& w, const Step& s) {
     if constexpr (sizeof(T) == 8) out |= uint64_t{w.v(r + 1)[lane]} << 32;
     return static_cast<T>(out);
   };
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     Place place;
     if (!access.locate(lane, 0, sizeof(T), sizeof(T), true, place)) return Flow::fault;
     T old = 0;

@@ -94,8 +94,8 @@ template <class Space>
 Flow store_lanes(Wave& w, const Step& s) {
   const Space space(w, s);
   const unsigned bytes = s.info->access.bytes;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     Place place;
     if (!space.locate(w, lane, bytes, true, place)) return Flow::fault;
     store(place, bytes, stored_data(w, s, s.in.src[2].reg, lane, bytes));
@@ -119,8 +119,8 @@ Flow atomic(Wave& w, const Step& s) {
     if constexpr (sizeof(T) == 8) out |= uint64_t{w.v(r + 1)[lane]} << 32;
     return static_cast<T>(out);
   };
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     Place place;
     if (!space.locate(w, lane, sizeof(T), true, place)) return Flow::fault;
     if (reinterpret_cast<uintptr_t>(place.p) % sizeof(T) != 0 || place.skew != 0)

@@ -215,8 +215,8 @@ Flow store_typed(Wave& w, const Step& s) {
   BufferAccess access(w, s);
   const Typed t(s, access.descriptor);
   if (!ready(w, s, t)) return Flow::fault;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     Element e{};
     for (unsigned i = 0; i < std::min<unsigned>(t.components, t.format.components); ++i)
       set_component(e, t.format, i,

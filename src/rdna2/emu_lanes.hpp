@@ -41,10 +41,12 @@ class LanesInTurn {
  public:
   explicit LanesInTurn(const Wave& w) : rest_(w.exec()), highest_first_(w.launch->other_turns != 0) {}
   [[nodiscard]] bool any() const { return rest_ != 0; }
-  [[nodiscard]] unsigned lane() const {
-    return static_cast<unsigned>(highest_first_ ? 63 - std::countl_zero(rest_) : std::countr_zero(rest_));
+  /// The next one, if there is any.
+  [[nodiscard]] unsigned take() {
+    const int lane = highest_first_ ? 63 - std::countl_zero(rest_) : std::countr_zero(rest_);
+    rest_ ^= uint64_t{1} << lane;
+    return static_cast<unsigned>(lane);
   }
-  void next() { rest_ &= ~(uint64_t{1} << lane()); }
 
  private:
   uint64_t rest_;

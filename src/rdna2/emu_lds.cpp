@@ -32,8 +32,8 @@ Flow read(Wave& w, const Step& s) {
 Flow write(Wave& w, const Step& s) {
   if (refuse_gds(w, s)) return Flow::fault;
   const unsigned bytes = s.info->access.bytes;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     uint8_t* p =
         locate_lds(w, address(w, s, lane, static_cast<uint32_t>(s.in.imm)), bytes, static_cast<int>(lane));
     if (p == nullptr) return Flow::fault;
@@ -72,8 +72,8 @@ Flow read2(Wave& w, const Step& s) {
 Flow write2(Wave& w, const Step& s) {
   if (refuse_gds(w, s)) return Flow::fault;
   const Pair pair(s);
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     for (unsigned i = 0; i < 2; ++i) {
       uint8_t* p = locate_lds(w, address(w, s, lane, pair.offset[i]), pair.bytes, static_cast<int>(lane));
       if (p == nullptr) return Flow::fault;
@@ -86,8 +86,8 @@ Flow write2(Wave& w, const Step& s) {
 Flow exchange2(Wave& w, const Step& s) {
   if (refuse_gds(w, s)) return Flow::fault;
   const Pair pair(s);
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     std::array<Words, 2> data, old;
     for (unsigned i = 0; i < 2; ++i) data[i] = stored_data(w, s, s.in.src[1 + i].reg, lane, pair.bytes);
     for (unsigned i = 0; i < 2; ++i) {
@@ -117,8 +117,8 @@ Flow atomic(Wave& w, const Step& s) {
     f = atomic64(s.in.opcode);
   const std::string_view name = s.info->name;
   const bool compares = name.find("cmpst") != std::string_view::npos;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     const uint32_t at = address(w, s, lane, static_cast<uint32_t>(s.in.imm));
     if (at % sizeof(T) != 0)
       return w.fail(ErrorKind::input, "atomic access is not aligned", static_cast<int>(lane));
@@ -141,8 +141,8 @@ Flow atomic(Wave& w, const Step& s) {
 // Each half of the data whose top bit is set replaces its half of memory, top bit cleared.
 Flow conditional_exchange(Wave& w, const Step& s) {
   if (refuse_gds(w, s)) return Flow::fault;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     uint8_t* p =
         locate_lds(w, address(w, s, lane, static_cast<uint32_t>(s.in.imm)) & ~7u, 8, static_cast<int>(lane));
     if (p == nullptr) return Flow::fault;
@@ -185,8 +185,8 @@ Flow read_addtid(Wave& w, const Step& s) {
 }
 Flow write_addtid(Wave& w, const Step& s) {
   if (refuse_gds(w, s)) return Flow::fault;
-  for (LanesInTurn turn(w); turn.any(); turn.next()) {
-    const unsigned lane = turn.lane();
+  for (LanesInTurn turn(w); turn.any();) {
+    const unsigned lane = turn.take();
     uint8_t* p = addtid_place(w, s, lane);
     if (p == nullptr) return Flow::fault;
     store_host<uint32_t>(p, w.v(s.in.src[1].reg)[lane]);

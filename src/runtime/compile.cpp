@@ -263,23 +263,6 @@ Expected<ir::Program> lower(const ir::Program& program, const container::Kernel&
   return lower_to_seat(program, kernel, options, result);
 }
 
-/// A workgroup that the grid cuts may have fewer waves, and those that it has wait for each other. (Where
-/// they do not, the waves that it does not have end at once; independent lanes are cut one by one.)
-bool waves_may_miss(const ir::Program& lowered, const spirv::Seating& seating,
-                    const CompileOptions& options) {
-  if (seating.waves() == 1 || seating.independent) return false;
-  bool cut = false;
-  for (unsigned d = 0; d < 3; ++d) cut |= options.partial_workgroups[d] && seating.workgroup[d] > 1;
-  bool waits = false;
-  const auto look = [&](const ir::Function& f) {
-    for (const ir::BasicBlock& b : f.blocks)
-      for (const ir::Value v : b.instructions) waits |= f[v].op == ir::Op::barrier;
-  };
-  look(lowered.main);
-  for (const ir::CalleeFunction& c : lowered.callees) look(c.function);
-  return cut && waits;
-}
-
 /// Everything behind translation.
 Expected<void> finish(ir::Program& program, const container::Kernel& kernel, const CompileOptions& options,
                       CompiledKernel& result) {
@@ -301,7 +284,8 @@ Expected<void> finish(ir::Program& program, const container::Kernel& kernel, con
   emit.device = options.host.device;
   emit.dynamic_lds_bytes = options.dynamic_lds_bytes;
   if (options.aligned_buffers) emit.aligned_pointers = buffer_pointers(kernel);
-  emit.cut_waves = waves_may_miss(*lowered, result.seating, options);
+  emit.cut_waves = spirv::may_lack_waves(result.seating, options.partial_workgroups) &&
+                   spirv::has_barrier(lowered->main, lowered->callees);
   emit.debug_names = options.debug_names;
   emit.trace = options.trace;
   auto module = spirv::emit(*lowered, emit);

@@ -1,7 +1,7 @@
 // The parts of a grid whose workgroups have equally many waves.
 #pragma once
 
-#include "spirv/emit.hpp"
+#include "spirv/cut_waves.hpp"
 
 #include <array>
 #include <cstdint>

@@ -35,8 +35,8 @@ struct Pipelines {
     p.list.reserve(parts.size());
     std::vector<uint32_t> sizes;
     for (const DispatchPart& part : parts) {
-      const auto known = std::ranges::find(sizes, part.invocations);
-      if (known == sizes.end()) {
+      const auto index = static_cast<size_t>(std::ranges::find(sizes, part.invocations) - sizes.begin());
+      if (index == sizes.size()) {
         auto pipeline = ComputePipeline::create(device, module.words,
                                                 {.subgroup_size = module.subgroup_size,
                                                  .statistics = statistics,
@@ -46,7 +46,6 @@ struct Pipelines {
         p.list.push_back(std::move(*pipeline));
         sizes.push_back(part.invocations);
       }
-      const auto index = static_cast<size_t>(std::ranges::find(sizes, part.invocations) - sizes.begin());
       p.parts.push_back({&p.list[index], part.base, part.groups});
     }
     return p;

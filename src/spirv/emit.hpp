@@ -5,6 +5,7 @@
 
 #include "ir/program.hpp"
 #include "spirv/abi.hpp"
+#include "spirv/cut_waves.hpp"
 #include "spirv/seating.hpp"
 
 namespace lanewise::spirv {
@@ -44,18 +45,6 @@ struct EmitOptions {
   bool trace = false; ///< fill EmittedModule::origins
   /// A workgroup that the grid cuts may be dispatched with the waves that it has: EmittedModule::cut.
   bool cut_waves = false;
-};
-
-/// What a dispatcher has to know of modules whose local size is made at pipeline creation, by specialization
-/// constant 0 (x; y and z are 1; the default is the size of a whole workgroup). A workgroup that the grid
-/// cuts to n work-items needs ceil(n / wave_items) * wave_invocations. Zeros: the local size is a constant.
-struct CutWaves {
-  uint32_t wave_items = 0, wave_invocations = 0;
-
-  /// 0: the module's own size.
-  [[nodiscard]] uint32_t invocations(uint32_t items) const {
-    return wave_items == 0 ? 0 : (items + wave_items - 1) / wave_items * wave_invocations;
-  }
 };
 
 /// Where an instruction of the module comes from.

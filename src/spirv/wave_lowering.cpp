@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/guest_abi.hpp"
+#include "spirv/cut_waves.hpp"
 #include "spirv/lane_ops.hpp"
 #include "support/limits.hpp"
 
@@ -466,10 +467,7 @@ Value Lowering::initial_exec(unsigned copy) {
 /// The waves that a cut workgroup does not have end at once, where nobody waits for them at a barrier.
 /// Independent lanes are cut one by one.
 void Lowering::end_missing_waves() {
-  if (seating().waves() == 1 || !may_be_partial() || seating().independent) return;
-  for (const auto& block : out_.blocks)
-    for (const Value v : block.instructions)
-      if (out_[v].op == Op::barrier) return;
+  if (!may_lack_waves(seating(), o_.partial) || has_barrier(out_, callees_)) return;
   Builder& e = lanes_.prologue_builder();
   const Value first = e.mul(lanes_.wave(), e.i32(seating().wave_size));
   const Value exists = e.ult(first, item_count());

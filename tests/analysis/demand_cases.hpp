@@ -35,6 +35,42 @@ b0:
 )";
 
 inline constexpr DemandCase kDemandCases[] = {
+    {"choices by one compare of data that do not lead to each other", R"(
+  %k = u1 eq %x, i32 9
+  %s = i32 select %k, %new, %old
+  %t = i32 select %k, %old, %new
+  %r = i32 xor %s, %t
+  store.lds.4 %a, u1 true, %r
+  ret
+})",
+     0, 2},
+    {"a choice that leads to one by the same compare", R"(
+  %k = u1 eq %x, i32 9
+  %s = i32 select %k, %new, %old
+  %t = i32 add %s, i32 1
+  %r = i32 select %k, %t, %y
+  store.lds.4 %a, u1 true, %r
+  ret
+})",
+     1, 1},
+    {"the same without anything between", R"(
+  %k = u1 eq %x, i32 9
+  %s = i32 select %k, %new, %old
+  %r = i32 select %k, %s, %y
+  store.lds.4 %a, u1 true, %r
+  ret
+})",
+     1, 1},
+    {"a choice that leads to one by a compare that says the same and more", R"(
+  %k = u1 ule %x, %id
+  %l = u1 ult %x, %id
+  %s = i32 select %k, %new, %old
+  %t = i32 add %s, i32 1
+  %r = i32 select %l, %t, %y
+  store.lds.4 %a, u1 true, %r
+  ret
+})",
+     1, 1},
     {"read under its own mask", R"(
   %s = i32 select %m, %new, %old
   store.lds.4 %a, %m, %s

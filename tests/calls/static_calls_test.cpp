@@ -9,6 +9,8 @@
 #include "static_programs.hpp"
 #include "translate/translate.hpp"
 
+#include <tuple>
+
 namespace lanewise::calls {
 namespace {
 
@@ -111,7 +113,8 @@ TEST_P(StaticCalls, PreparedShadersHaveFunctions) {
   options.validate = true;
   options.host.subgroup_size = 8;
   options.host.subgroup_operations = true;
-  options.seating = WaveSeating::folded; // inlined, lanes would be independent, and the module a third as long
+  options.seating =
+      WaveSeating::folded; // inlined, lanes would be independent, and the module a third as long
   const auto fresh = runtime::link(**shader, {}, options), loaded = runtime::link(**kept, {}, options);
   ASSERT_TRUE(fresh && loaded);
   EXPECT_EQ(fresh->module.functions, 1u);
@@ -120,6 +123,36 @@ TEST_P(StaticCalls, PreparedShadersHaveFunctions) {
   const auto inlined = runtime::compile(binary, binary.kernels[0], options);
   ASSERT_TRUE(inlined);
   EXPECT_LT(2 * fresh->module.words.size(), inlined->module.words.size());
+}
+
+/// Waves that a cut workgroup lacks do not end before a callee's barrier, where the others would wait for
+/// them; a dispatcher learns that they should not be there.
+TEST_P(StaticCalls, BarriersInCalleesCountForCutWorkgroups) {
+  const auto compiled_with = [&](const std::string& first) {
+    const auto assembled =
+        assemble(GetParam(), std::array<std::string, 1>{"begin\ns_call_b64 s[30:31], f%\nfinish\nf%:\n" +
+                                                        first + "plus 1\ns_setpc_b64 s[30:31]"});
+    EXPECT_TRUE(assembled) << assembled.error().to_string();
+    const auto binary = kernel_of(assembled->front(), GetParam());
+    runtime::CompileOptions options;
+    options.block = {256, 1, 1};
+    options.validate = true;
+    options.host.subgroup_size = GetParam();
+    options.host.subgroup_operations = true;
+    options.seating = WaveSeating::native;
+    options.calls = runtime::Calls::functions;
+    unsigned ends = 0;
+    options.look = [&](runtime::Stage stage, const ir::Program& p) {
+      if (stage != runtime::Stage::lowered) return;
+      for (const auto& b : p.main.blocks)
+        for (const ir::Value v : b.instructions) ends += p.main[v].op == ir::Op::ret;
+    };
+    const auto compiled = runtime::compile(binary, binary.kernels[0], options);
+    EXPECT_TRUE(compiled) << compiled.error().to_string();
+    return std::tuple(compiled->module.functions, ends, compiled->module.cut.wave_items);
+  };
+  EXPECT_EQ(compiled_with(""), (std::tuple{1u, 2u, 0u}));
+  EXPECT_EQ(compiled_with("s_barrier\n"), (std::tuple{1u, 1u, GetParam()}));
 }
 
 TEST_P(StaticCalls, Refusals) {

@@ -1,6 +1,7 @@
 // Every lane-local operation: the module is valid, and on a device it gives the bits of ir::evaluator.
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "ir/evaluate.hpp"
@@ -21,10 +22,12 @@ struct Case {
   Type result;
   std::vector<Type> operands;
   uint64_t imm = 0;
+  std::optional<uint32_t> last; ///< the last operand, if it is this constant
   std::string name() const {
     std::string n = ir::info(op).name;
     for (const Type t : operands) n += " " + std::to_string(static_cast<int>(t));
-    return n + " -> " + std::to_string(static_cast<int>(result)) + " imm " + std::to_string(imm);
+    return n + " -> " + std::to_string(static_cast<int>(result)) + " imm " + std::to_string(imm) +
+           (last ? " last " + std::to_string(*last) : "");
   }
 };
 
@@ -54,6 +57,11 @@ void add_integer_cases(std::vector<Case>& c) {
   c.push_back({Op::not_, Type::u1, {Type::u1}});
   for (const Op op : {Op::ubfe, Op::sbfe, Op::byte_perm})
     c.push_back({op, Type::i32, {Type::i32, Type::i32, Type::i32}});
+  // Constant selectors have helpers of their own: swapped bytes of 16 and 32 bits, of either operand, and
+  // mixtures.
+  for (const uint32_t selectors : {0x0c0c'0001u, 0x0c0c'0405u, 0x0c0c'0100u, 0x0001'0203u, 0x0405'0607u,
+                                   0x0203'0001u, 0x0c0c'0501u, 0x000c'0d04u, 0x0d0d'0001u, 0x0706'0100u})
+    c.push_back({Op::byte_perm, Type::i32, {Type::i32, Type::i32, Type::i32}, 0, selectors});
   for (const Op op : {Op::zext, Op::sext}) {
     c.push_back({op, Type::i64, {Type::i32}});
     c.push_back({op, Type::i32, {Type::i16}});
@@ -137,6 +145,7 @@ ir::Function function_of(const Case& c, unsigned wave_size) {
     Value v = as == Type::i64 ? raw : b.trunc(raw, as);
     operands.push_back(ir::is_float(t) ? b.bitcast(v, t) : v);
   }
+  if (c.last) operands.back() = b.i32(*c.last);
   Value r = b.emit(c.op, operands, c.result, c.imm);
   if (ir::is_float(c.result)) r = b.bitcast(r, integer_like(c.result));
   if (c.result != Type::i64 && c.result != Type::f64) r = b.zext(r, Type::i64);
@@ -225,6 +234,7 @@ TEST_F(OnDevice, OperationsGiveTheEvaluatorsBits) {
     for (uint32_t i = 0; i < items; ++i) {
       ir::LaneOperation l{.type = c.result, .operand_type = c.operands[0], .imm = c.imm};
       for (size_t k = 0; k < c.operands.size(); ++k) l.v[k] = ir::truncate(c.operands[k], in[i * 4 + k]);
+      if (c.last) l.v[c.operands.size() - 1] = *c.last;
       const uint64_t expected = evaluate(l);
       if (expected == out[i] || (is_nan(c.result, expected) && is_nan(c.result, out[i]))) continue;
       if (wrong++ == 0)
