@@ -15,6 +15,11 @@ function(lanewise_warnings target)
   endif()
 endfunction()
 
+# Release builds spend no more time on code that takes none of a user's: the tests, reports, the command line.
+function(lanewise_built_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 function(lanewise_room name)
   cmake_parse_arguments(ROOM "" "" "ROOMS;LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -49,6 +54,7 @@ function(lanewise_tests room)
     LANEWISE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     LANEWISE_COMMAND="$<TARGET_FILE:lanewise>")
   lanewise_warnings(test_${room})
+  lanewise_built_quickly(test_${room})
   add_dependencies(test_${room} lanewise)
   gtest_discover_tests(test_${room} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
 endfunction()

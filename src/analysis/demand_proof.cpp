@@ -1,5 +1,8 @@
 #include "analysis/demand_proof.hpp"
 
+#include "analysis/lane_demand.hpp"
+#include "analysis/obligations.hpp"
+
 #include <chrono>
 #include <functional>
 #include <memory>

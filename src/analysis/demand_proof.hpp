@@ -13,10 +13,12 @@
 // execution: no observer sees a difference.
 #pragma once
 
-#include "analysis/lane_demand.hpp"
-#include "analysis/obligations.hpp"
+#include "analysis/proof_report.hpp"
 
 namespace lanewise::analysis {
+
+class LaneDemand;
+class MaskAlgebra;
 
 /// One rewrite: `value` is replaced by `by` (an operand of it) wherever it is used.
 struct ClaimedRewrite {

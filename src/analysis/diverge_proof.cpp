@@ -1,6 +1,8 @@
 #include "analysis/diverge_proof.hpp"
 
 #include "analysis/demand_proof.hpp"
+#include "analysis/lane_demand.hpp"
+#include "analysis/obligations.hpp"
 #include "analysis/users.hpp"
 #include "ir/dominators.hpp"
 

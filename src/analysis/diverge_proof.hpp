@@ -26,10 +26,12 @@
 // Demand that the join's claims lean on is proved by analysis/demand_proof, lane by lane for scalars too.
 #pragma once
 
-#include "analysis/lane_demand.hpp"
-#include "analysis/obligations.hpp"
+#include "analysis/proof_report.hpp"
 
 namespace lanewise::analysis {
+
+class LaneDemand;
+class MaskAlgebra;
 
 /// What diverge says. Blocks `from` end in a branch on "any lane in `mask`".
 struct DivergeClaims {

@@ -6,18 +6,6 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-ProofReport& ProofReport::operator+=(const ProofReport& other) {
-  facts += other.facts;
-  flow += other.flow;
-  selects += other.selects;
-  masks += other.masks;
-  regions += other.regions;
-  proved += other.proved;
-  seconds += other.seconds;
-  failures.insert(failures.end(), other.failures.begin(), other.failures.end());
-  return *this;
-}
-
 bool Obligations::prove(unsigned& count, const z3::expr& claim, const z3::expr& conclusion, Value about,
                         const char* what) {
   ++count;

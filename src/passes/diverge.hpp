@@ -11,7 +11,7 @@
 // What must hold is listed at the functions in diverge.cpp; docs/passes.md draws it.
 #pragma once
 
-#include "analysis/diverge_proof.hpp"
+#include "analysis/proof_report.hpp"
 #include "ir/ir.hpp"
 
 namespace lanewise::passes {

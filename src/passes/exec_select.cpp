@@ -1,5 +1,6 @@
 #include "passes/exec_select.hpp"
 
+#include "analysis/demand_proof.hpp"
 #include "analysis/lane_demand.hpp"
 
 #include <optional>

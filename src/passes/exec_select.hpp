@@ -13,7 +13,8 @@
 // one solution of lane demand, so chains of writes to one register collapse in one run.
 #pragma once
 
-#include "analysis/demand_proof.hpp"
+#include "analysis/broken_rule.hpp"
+#include "analysis/proof_report.hpp"
 #include "ir/ir.hpp"
 
 #include <vector>
