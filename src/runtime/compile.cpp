@@ -15,6 +15,7 @@
 #include "runtime/functions.hpp"
 #include "spirv/bounds.hpp"
 #include "spirv/independence.hpp"
+#include "spirv/scratch_in_frame.hpp"
 #include "spirv/wave_lowering.hpp"
 
 namespace lanewise::runtime {
@@ -286,6 +287,7 @@ Expected<void> finish(ir::Program& program, const container::Kernel& kernel, con
   if (options.aligned_buffers) emit.aligned_pointers = buffer_pointers(kernel);
   emit.cut_waves = spirv::may_lack_waves(result.seating, options.partial_workgroups) &&
                    spirv::has_barrier(lowered->main, lowered->callees);
+  if (options.host.device.coroutines) spirv::keep_scratch_in_frame(*lowered);
   emit.debug_names = options.debug_names;
   emit.trace = options.trace;
   auto module = spirv::emit(*lowered, emit);

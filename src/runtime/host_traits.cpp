@@ -34,6 +34,7 @@ HostTraits host_traits(VulkanDevice& device) {
   const bool is_cpu = info.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   traits.device.reconverges = traits.device.uniform_control_flow || is_cpu;
   traits.device.unaligned_global = is_cpu;
+  traits.device.coroutines = info.driver == VK_DRIVER_ID_MESA_LLVMPIPE;
   return traits;
 }
 

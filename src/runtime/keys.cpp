@@ -65,7 +65,7 @@ void add_options(KeyWriter& key, const CompileOptions& options) {
         .add(d.fused_fma[k]);
   key.add(d.int64_lds_atomics).add(d.int64_atomics).add(d.shader_clock);
   for (const bool partial : options.partial_workgroups) key.add(partial);
-  key.add(d.reconverges).add(d.uniform_control_flow).add(d.unaligned_global);
+  key.add(d.reconverges).add(d.uniform_control_flow).add(d.unaligned_global).add(d.coroutines);
   key.add(options.calls).add(options.separate_buffers).add(options.aligned_buffers);
   key.add(options.dynamic_lds_bytes).add(options.debug_names).add(uint64_t{options.without.size()});
   for (const std::string& pass : options.without) key.add(std::string_view(pass));

@@ -72,8 +72,9 @@ VulkanDeviceInfo describe(VkPhysicalDevice physical, unsigned index) {
   VulkanDeviceInfo info;
   VkPhysicalDeviceVulkan13Properties v13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES};
   VkPhysicalDeviceVulkan11Properties v11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, &v13};
+  VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES, &v11};
   VkPhysicalDeviceFloatControlsProperties floats{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES,
-                                                 &v11};
+                                                 &driver};
   VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr};
   vkGetPhysicalDeviceProperties(physical, &all.properties);
   if (all.properties.apiVersion >= VK_API_VERSION_1_3) {
@@ -84,6 +85,7 @@ VulkanDeviceInfo describe(VkPhysicalDevice physical, unsigned index) {
   info.index = index;
   info.name = all.properties.deviceName;
   info.type = all.properties.deviceType;
+  info.driver = driver.driverID;
   info.api_version = all.properties.apiVersion;
   info.subgroup_size = std::max(1u, v11.subgroupSize);
   info.min_subgroup_size = v13.minSubgroupSize ? v13.minSubgroupSize : info.subgroup_size;

@@ -24,6 +24,7 @@ struct VulkanDeviceInfo {
   unsigned index = 0; ///< as --device counts
   std::string name;
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+  VkDriverId driver{};
   uint32_t api_version = 0;
   uint32_t subgroup_size = 1, min_subgroup_size = 1, max_subgroup_size = 1;
   bool subgroup_size_selectable = false;          ///< compute pipelines may require a size in [min, max]

@@ -30,6 +30,7 @@ struct DeviceTraits {
   /// Global memory may be accessed at any byte through pointers of any type, as the guest may. Otherwise
   /// accesses whose alignment is not known ask for it and are made of aligned words where they must.
   bool unaligned_global = false;
+  bool coroutines = false; ///< compute shaders are LLVM's coroutines (lavapipe): scratch_in_frame.hpp
 };
 
 struct EmitOptions {

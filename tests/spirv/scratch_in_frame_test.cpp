@@ -1,0 +1,76 @@
+// The barrier that keeps large scratch out of a slow question of LLVM's.
+#include "spirv/scratch_in_frame.hpp"
+
+#include <fmt/format.h>
+
+#include "spirv/support.hpp"
+
+namespace lanewise::spirv {
+namespace {
+
+/// `accesses` loads of scratch at addresses that depend on the lane, summed up and stored.
+std::string program(unsigned accesses) {
+  std::string text = R"(function "f" wave32 lds 0 scratch 64 {
+b0: @0x0
+  %1 = i32 input.local_id_x
+  %2 = uniform i64 input.dispatch_ptr
+  %3 = i32 and %1, i32 15
+  %4 = i32 shl %3, i32 2
+  store.scratch.4 %4, u1 true, %1
+  %5 = i32 load.scratch.4 %4, u1 true
+)";
+  unsigned sum = 5;
+  for (unsigned i = 0; i < accesses; ++i, sum += 2)
+    text += fmt::format("  %{} = i32 load.scratch.4 %4, u1 true\n  %{} = i32 add %{}, %{}\n", sum + 1,
+                        sum + 2, sum, sum + 1);
+  return text + fmt::format("  %{0} = i32 shl %1, i32 2\n  %{1} = i64 zext %{0}\n  %{2} = i64 add %2, %{1}\n"
+                            "  store.global.4 %{2}, u1 true, %{3}\n  ret\n}}\n",
+                            sum + 1, sum + 2, sum + 3, sum);
+}
+
+std::string head(const ir::Program& p, size_t count) {
+  std::string text;
+  const auto& list = p.main.blocks[0].instructions;
+  for (size_t i = 0; i < std::min(count, list.size()); ++i)
+    text += ir::info(p.main[list[i]].op).name + std::string(" ");
+  return text;
+}
+
+TEST(ScratchInFrame, OnlyWhereScratchHasManyUsers) {
+  for (const auto& [accesses, expected] :
+       {std::pair{10u, "input input and_ shl "}, std::pair{100u, "store store store store "}}) {
+    ir::Program p{.main = test::parse(program(accesses))};
+    const size_t before = p.main.blocks[0].instructions.size();
+    EXPECT_EQ(keep_scratch_in_frame(p), accesses == 100) << accesses;
+    EXPECT_EQ(head(p, 4), expected) << accesses;
+    if (accesses != 100) continue;
+    // 16 words of scratch: a store to each, and the barrier behind them.
+    const auto& list = p.main.blocks[0].instructions;
+    ASSERT_EQ(list.size(), before + 17);
+    for (unsigned i = 0; i < 16; ++i) EXPECT_TRUE(p.main.is_constant(p.main.operand(list[i], 0), 4 * i)) << i;
+    EXPECT_EQ(p.main[list[16]].op, ir::Op::barrier);
+  }
+}
+
+TEST(ScratchInFrame, ChangesNoResult) {
+  const auto& device = test::Device::get();
+  for (const bool in_frame : {false, true}) {
+    const auto f = test::parse(program(100));
+    const Seating seating{.wave_size = 32, .host_lanes = device.subgroup_size(), .workgroup = {32, 1, 1}};
+    auto lowered = lower_waves(f, {.seating = seating});
+    ASSERT_TRUE(lowered) << lowered.error().to_string();
+    ir::Program p{.main = std::move(*lowered)};
+    EXPECT_EQ(in_frame, in_frame && keep_scratch_in_frame(p));
+    const auto module = emit(p, {.seating = seating, .device = device.traits()});
+    ASSERT_TRUE(module) << module.error().to_string();
+    EXPECT_EQ(test::validate(module->words), "");
+    std::vector<uint32_t> out(32), expected(32);
+    for (uint32_t lane = 0; lane < 32; ++lane) expected[lane] = 101 * lane;
+    const std::span bytes(reinterpret_cast<uint8_t*>(out.data()), out.size() * 4);
+    ASSERT_TRUE(test::run(*module, std::vector<uint8_t>(4), bytes, 1));
+    EXPECT_EQ(out, expected);
+  }
+}
+
+} // namespace
+} // namespace lanewise::spirv
