@@ -57,7 +57,23 @@ MaybeFormula BoundedFormulas::ite(Formula c, Formula a, Formula b) {
 MaybeFormula BoundedFormulas::xor_(Formula a, Formula b) { return ite(a, FormulaPool::not_(b), b); }
 
 Formula BoundedFormulas::and_above(Formula demand, Formula mask) {
-  if (const auto exact = and_(demand, mask)) return *exact;
+  const auto exact = and_(demand, mask);
+  return exact ? *exact : and_without(demand, mask);
+}
+
+BoundedFormulas::Parts BoundedFormulas::split_above(Formula demand, Formula mask) {
+  const Formula not_mask = FormulaPool::not_(mask);
+  const auto inside = and_(demand, mask);
+  if (!inside) return {and_without(demand, mask), and_above(demand, not_mask)};
+  // Mostly one part is all of it, and the other needs no question.
+  if (*inside == demand) return {demand, kFalse, true};
+  if (*inside == kFalse) return {kFalse, demand, true};
+  const auto outside = and_(demand, not_mask);
+  return {*inside, outside ? *outside : and_without(demand, not_mask), true};
+}
+
+/// Above a conjunction that costs too much.
+Formula BoundedFormulas::and_without(Formula demand, Formula mask) {
   // What is left of the demand when it forgets everything newer than the mask is usually around the mask, or
   // one step below it.
   const Formula older = pool_->outer_below(demand, pool_->top(mask));

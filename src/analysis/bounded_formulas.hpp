@@ -37,6 +37,13 @@ class BoundedFormulas {
   /// Every assignment that satisfies a satisfies b; false if that costs too much to find out.
   bool implies(Formula a, Formula b) { return and_(a, FormulaPool::not_(b)) == kFalse; }
 
+  /// A formula and the parts of it inside and outside a mask: exact ones where `exact`, else from above.
+  struct Parts {
+    Formula inside, outside;
+    bool exact = false;
+  };
+  Parts split_above(Formula demand, Formula mask);
+
   /// A formula that the exact one implies.
   Formula and_above(Formula demand, Formula mask);
   Formula or_above(Formula a, Formula b);
@@ -47,6 +54,7 @@ class BoundedFormulas {
 
  private:
   uint32_t allowance();
+  Formula and_without(Formula demand, Formula mask);
   MaybeFormula and_(Formula a, Formula b, uint32_t most); ///< at most this many steps
   MaybeFormula ite_by_newest(Formula c, Formula a, Formula b);
 

@@ -62,7 +62,7 @@ void FormulaPool::resize_tables(size_t slots) {
   for (uint32_t i = 1; i < nodes_.size(); ++i)
     unique_[unique_slot(nodes_[i].rank, nodes_[i].high, nodes_[i].low)] = i;
   if (and_cache_.size() == kMostCached) return;
-  std::vector<AndEntry> old(std::min(unique_.size() / 4, kMostCached));
+  std::vector<AndEntry> old(std::min(unique_.size() / 2, kMostCached));
   old.swap(and_cache_);
   for (const AndEntry& e : old)
     if (e.key != 0) and_cache_[mix(e.key) & (and_cache_.size() - 1)] = e;
@@ -152,6 +152,16 @@ Formula FormulaPool::and_(Formula a, Formula b) {
 MaybeFormula FormulaPool::and_within(Formula a, Formula b, uint32_t& steps) {
   MaybeFormula result = known_and(a, b);
   if (result) return result;
+  // An atom newer than all of the other: the most frequent step, one node on top of what is there.
+  constexpr uint32_t one_frame = 3;
+  if (rank(a) != rank(b) && steps >= one_frame) {
+    const Formula newer = rank(a) > rank(b) ? a : b, older = rank(a) > rank(b) ? b : a;
+    if (is_constant(high(newer)) && is_constant(low(newer))) {
+      steps -= one_frame;
+      const auto part = [&](Formula branch) { return branch == kTrue ? older : kFalse; };
+      return node(rank(newer), part(high(newer)), part(low(newer)));
+    }
+  }
   stack_.clear();
   // A frame asks for its high branches, then for its low branches, then joins the two: three steps.
   const auto step = [&] { return steps != 0 && steps-- != 0; };

@@ -40,34 +40,39 @@ LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, Uniform
     : function_(function), masks_(masks), uniform_(uniform), gathered_(function), entered_(function),
       demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
       block_of_(function.value_count(), cfg::none), mask_uses_(function.value_count()),
-      dirty_(function.value_count()) {
+      reads_(function.value_count()), dirty_(function.value_count()) {
   if (!masks.usable()) return; // everything is demanded everywhere
   for (uint32_t b = 0; b < function.blocks.size(); ++b)
     for (Value v : function.blocks[b].instructions) {
       block_of_[v.index] = b;
       note_mask_uses(v);
-      if (function[v].op == Op::input && function[v].imm == static_cast<uint64_t>(ir::Input::initial_exec))
+      const ir::Inst& inst = function[v];
+      if (inst.op == Op::input && inst.imm == static_cast<uint64_t>(ir::Input::initial_exec))
         initial_exec_ = v;
+      // What must happen whatever anybody reads: effects and terminators.
+      const OpKind kind = ir::info(inst.op).kind;
+      dirty_[v.index] =
+          kind == OpKind::store || kind == OpKind::atomic || kind == OpKind::effect || kind == OpKind::end;
     }
   solve();
 }
 
 /// In the order of a block's instructions.
 void LaneDemand::note_mask_uses(Value user) {
-  const auto is_choice = [&](Value v) {
-    return function_[v].op == Op::select && function_[v].type != ir::Type::u1;
+  const auto is_choice = [&](const ir::Inst& inst) {
+    return inst.op == Op::select && inst.type != ir::Type::u1;
   };
   const auto operands = function_.operands(user);
-  for (Value v : operands)
-    if (is_choice(v)) mask_uses_[function_.operand(v, 0).index].read = true;
-  for (unsigned i = 0; i < operands.size(); ++i) {
-    const Value v = operands[i];
-    if (function_[v].type != ir::Type::u1) continue;
-    MaskUses& uses = mask_uses_[v.index];
+  // A condition comes last: what the user reads of other choices counts first.
+  for (size_t i = operands.size(); i-- > 0;) {
+    const ir::Inst& inst = function_[operands[i]];
+    if (is_choice(inst)) mask_uses_[function_.operand(operands[i], 0).index].read = true;
+    if (inst.type != ir::Type::u1) continue;
+    MaskUses& uses = mask_uses_[operands[i].index];
     const bool first = !uses.last_choice && !uses.others;
     const bool beside =
         uses.last_choice && !uses.read && block_of_[uses.last_choice.index] == block_of_[user.index];
-    if (i == 0 && is_choice(user) && (first || beside))
+    if (i == 0 && is_choice(function_[user]) && (first || beside))
       uses.last_choice = user;
     else
       uses.others = true;
@@ -85,14 +90,6 @@ void LaneDemand::solve() {
   for (uint32_t i = 0; i < order.size(); ++i) place_of_[order[i]] = i;
   waiting_.assign(order.size(), false);
   visits_.assign(function_.value_count(), 0);
-  // What must happen whatever anybody reads: effects and terminators.
-  for (uint32_t b : order) {
-    for (Value v : function_[Block{b}].instructions) {
-      const OpKind kind = ir::info(function_[v].op).kind;
-      dirty_[v.index] =
-          kind == OpKind::store || kind == OpKind::atomic || kind == OpKind::effect || kind == OpKind::end;
-    }
-  }
   // The last block that has something to say goes first: what is demanded in a loop settles before anything
   // in front of the loop is looked at.
   for (uint32_t place = static_cast<uint32_t>(order.size()); place-- > 0;) {
@@ -210,12 +207,17 @@ void LaneDemand::for_each_demand(Value user, const Each& each) {
   };
   switch (inst.op) {
   case Op::select: {
-    const bool alone = chooses_alone(user);
-    const Formula m = masks_.formula_of(operands[0]);
+    BoundedFormulas::Parts parts{lanes, lanes};
+    if (!chooses_alone(user)) {
+      parts = bounded.split_above(lanes, masks_.formula_of(operands[0]));
+      reads_[user.index] = !parts.exact              ? Reads::unknown
+                           : parts.outside == kFalse ? Reads::first
+                           : parts.inside == kFalse  ? Reads::second
+                                                     : Reads::both;
+    }
     each(0, lanes);
-    each(1, alone ? lanes : bounded.and_above(lanes, m));
-    if (!masks_.breaks(BrokenRule::select_forgets_old))
-      each(2, alone ? lanes : bounded.and_above(lanes, FormulaPool::not_(m)));
+    each(1, parts.inside);
+    if (!masks_.breaks(BrokenRule::select_forgets_old)) each(2, parts.outside);
     return;
   }
   case Op::and_:
@@ -305,12 +307,15 @@ void LaneDemand::visit_phi(Value phi, Block block) {
     want(function_.operand(phi, e), masks_.across_edge(demand_[phi.index], block, e), predecessors[e]);
 }
 
-bool LaneDemand::inside(Value v, Value mask) {
-  return masks_.bounded().implies(demand_[v.index], masks_.formula_of(mask));
+bool LaneDemand::reads_only_first(Value select) {
+  if (reads_[select.index] != Reads::unknown) return reads_[select.index] == Reads::first;
+  return masks_.bounded().implies(demand_[select.index], masks_.formula_of(function_.operand(select, 0)));
 }
 
-bool LaneDemand::outside(Value v, Value mask) {
-  return masks_.bounded().implies(demand_[v.index], FormulaPool::not_(masks_.formula_of(mask)));
+bool LaneDemand::reads_only_second(Value select) {
+  if (reads_[select.index] != Reads::unknown) return reads_[select.index] == Reads::second;
+  return masks_.bounded().implies(demand_[select.index],
+                                  FormulaPool::not_(masks_.formula_of(function_.operand(select, 0))));
 }
 
 Value LaneDemand::observer(Value v, Value mask, const Users& users) {

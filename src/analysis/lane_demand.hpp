@@ -45,10 +45,9 @@ class LaneDemand {
   [[nodiscard]] UniformValues uniform_values() const { return uniform_; }
   /// Nobody can tell the value in any lane.
   [[nodiscard]] bool dead(ir::Value v) const { return demand_[v.index] == kFalse; }
-  /// The demanded lanes are all in `mask`, a u1 value.
-  bool inside(ir::Value v, ir::Value mask);
-  /// No demanded lane is in `mask`.
-  bool outside(ir::Value v, ir::Value mask);
+  /// The demanded lanes of a select are all in its condition, or none of them is.
+  bool reads_only_first(ir::Value select);
+  bool reads_only_second(ir::Value select);
 
   /// Nothing else depends on the select's condition, a compare of data: no demand can lie inside or outside
   /// it, and it need not be told which of the two values a lane takes. Without this the demand of a value
@@ -90,7 +89,10 @@ class LaneDemand {
   std::vector<Formula> demand_;
   std::vector<uint32_t> block_of_;
   std::vector<MaskUses> mask_uses_; ///< of each u1 value
-  std::vector<bool> dirty_;
+  /// What a visit found out about a select, if it did; true of its demand at that time, which is the last.
+  enum class Reads : uint8_t { unknown, first, second, both };
+  std::vector<Reads> reads_; ///< of each select
+  std::vector<uint8_t> dirty_; ///< of each value: its operands have to be told
   std::vector<uint8_t> visits_;         ///< of each value, up to the patience with it
   std::priority_queue<uint32_t> queue_; ///< places in the reverse post-order
   std::vector<uint32_t> place_of_;      ///< of each block

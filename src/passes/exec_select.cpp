@@ -46,8 +46,8 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
                           Value v) {
   const auto operands = f.operands(v);
   if (f[v].op == Op::select && !f.is_constant(operands[0]) && !demand.chooses_alone(v)) {
-    if (demand.inside(v, operands[0])) return operands[1];
-    if (demand.outside(v, operands[0])) return operands[2];
+    if (demand.reads_only_first(v)) return operands[1];
+    if (demand.reads_only_second(v)) return operands[2];
   }
   if (f[v].type == ir::Type::u1 && (f[v].op == Op::and_ || f[v].op == Op::or_)) {
     // The older operand, the guard, is right wherever the result is demanded; the newer one only where the
@@ -59,8 +59,8 @@ Value same_where_demanded(const ir::Function& f, analysis::MaskAlgebra& masks, a
     const Formula old = guard == 0 ? first : second, newer = guard == 0 ? second : first;
     const bool is_and = f[v].op == Op::and_;
     const auto neutral = [&](Formula x) { return is_and ? x : FormulaPool::not_(x); };
-    if (bounded.implies(where, neutral(old))) return operands[1 - guard];
     const auto both = bounded.and_(where, neutral(old));
+    if (both == where) return operands[1 - guard];
     if (both && bounded.implies(*both, neutral(newer))) return operands[guard];
   }
   return v;
@@ -74,13 +74,18 @@ ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& op
   analysis::MaskAlgebra masks(function, options.broken);
   if (!masks.usable()) return result;
   analysis::LaneDemand demand(function, masks);
+  enum class Fate : uint8_t { stays, replaced, dies };
+  std::vector<Fate> fate(function.value_count());
   std::vector<Value> replacement(function.value_count());
   std::vector<analysis::ClaimedRewrite> rewrites;
   std::optional<analysis::Users> users;
   if (options.explain) users.emplace(function);
   for (uint32_t b : masks.order()) {
     for (Value v : function[ir::Block{b}].instructions) {
-      replacement[v.index] = v;
+      // A value that nobody can tell goes, and is as good as zero where it is still named. Loads must go now:
+      // nobody kept their addresses right.
+      const bool dead = demand.dead(v) && !acts(function, v);
+      if (dead) fate[v.index] = Fate::dies;
       const bool select = function[v].op == Op::select && !function[v].uniform;
       result.selects += select;
       const Value same = same_where_demanded(function, masks, demand, v);
@@ -91,30 +96,22 @@ ExecSelectResult exec_select(ir::Function& function, const ExecSelectOptions& op
       }
       (select ? result.dropped : result.masks) += 1;
       replacement[v.index] = same;
+      if (!dead) fate[v.index] = Fate::replaced;
       if (options.prove) rewrites.push_back({v, same});
     }
   }
   if (options.prove) result.proof = analysis::prove_demand(function, masks, demand, rewrites);
-  // A replacement is an operand, defined before its user; follow chains through it.
-  const auto resolve = [&](Value v) {
-    while (v.index < replacement.size() && replacement[v.index] && replacement[v.index] != v)
-      v = replacement[v.index];
-    return v;
-  };
-  // A value that nobody can tell goes, and is as good as zero where it is still named. Loads must go now:
-  // nobody kept their addresses right.
-  const auto dies = [&](Value v) {
-    return v.index < replacement.size() && replacement[v.index] && demand.dead(v) && !acts(function, v);
-  };
   for (auto& block : function.blocks) {
-    const size_t dead = std::erase_if(block.instructions, dies);
+    const size_t dead =
+        std::erase_if(block.instructions, [&](Value v) { return fate[v.index] == Fate::dies; });
     result.dead += static_cast<unsigned>(dead);
     for (Value v : block.instructions) {
       for (Value& operand : function.operands(v)) {
-        Value now = resolve(operand);
-        if (dies(now)) now = function.constant(function[now].type, 0);
-        result.changed |= now != operand;
-        operand = now;
+        if (fate[operand.index] == Fate::stays) continue;
+        // A replacement is an operand, defined before its user; follow chains through it.
+        while (replacement[operand.index]) operand = replacement[operand.index];
+        if (fate[operand.index] == Fate::dies) operand = function.constant(function[operand].type, 0);
+        result.changed = true;
       }
     }
   }
