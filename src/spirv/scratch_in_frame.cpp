@@ -1,9 +1,13 @@
 #include "spirv/scratch_in_frame.hpp"
 
-#include <algorithm>
+#include "ir/builder.hpp"
+
+#include <array>
+#include <optional>
 
 namespace lanewise::spirv {
 
+using ir::Block;
 using ir::Function;
 using ir::MemoryAccess;
 using ir::Op;
@@ -18,8 +22,6 @@ namespace {
 constexpr uint64_t kUsersKnown = 2, kUsersComputed = 17;
 /// From here on the question takes longer than a tenth of a second (0.13 us a pair).
 constexpr uint64_t kMany = 1000;
-/// The first pair is found behind about users / kStores rounds over all users.
-constexpr uint32_t kStores = 128;
 
 uint64_t scratch_users(const Function& f) {
   uint64_t users = 0;
@@ -35,26 +37,34 @@ uint64_t scratch_users(const Function& f) {
   return users;
 }
 
+/// The block that every wave ends in, if there is one.
+std::optional<Block> only_end(const Function& f) {
+  std::optional<Block> end;
+  for (uint32_t b = 0; b < f.blocks.size(); ++b) {
+    if (f.blocks[b].instructions.empty() || f.blocks[b].successor_count != 0) continue;
+    if (end || f[f.blocks[b].instructions.back()].op != Op::ret) return {};
+    end = Block{b};
+  }
+  return end;
+}
+
 } // namespace
 
 bool keep_scratch_in_frame(ir::Program& program) {
   Function& f = program.main;
   uint64_t users = scratch_users(f);
   for (const ir::CalleeFunction& c : program.callees) users += scratch_users(c.function);
-  if (f.scratch_bytes < 4 || users < kMany) return false;
+  const auto end = only_end(f);
+  if (f.scratch_bytes < 4 || users < kMany || !end) return false;
 
-  const uint32_t words = f.scratch_bytes / 4, stores = std::min(words, kStores);
-  const uint64_t access = MemoryAccess{.space = Space::scratch, .bytes = 4, .align = 4}.pack();
-  std::vector<Value> head;
-  for (uint32_t i = 0; i < stores; ++i) {
-    const uint64_t word = uint64_t{i} * words / stores;
-    const Value operands[] = {f.constant(Type::i32, 4 * word), f.constant(Type::u1, 1),
-                              f.constant(Type::i32, 0)};
-    head.push_back(f.create(Op::store, operands, Type::none, access));
-  }
-  head.push_back(f.create(Op::barrier, {}, Type::none, ir::kBarrierLdsOnly));
-  auto& entry = f.blocks[0].instructions;
-  entry.insert(entry.begin(), head.begin(), head.end());
+  auto& list = f[*end].instructions;
+  const Value ret = list.back();
+  list.pop_back();
+  ir::Builder b(f, *end);
+  b.append(Op::barrier, {}, Type::none, ir::kBarrierLdsOnly);
+  b.append(Op::store, std::array{b.i32(0), b.u1(true), b.i32(0)}, Type::none,
+           MemoryAccess{.space = Space::scratch}.pack());
+  list.push_back(ret);
   return true;
 }
 

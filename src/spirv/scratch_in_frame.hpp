@@ -8,9 +8,9 @@
 
 namespace lanewise::spirv {
 
-/// Writes zeros to words of scratch at the start of an invocation-level program, and a barrier behind them:
-/// the pairs are found at once, and scratch lies in the coroutine's frame. Only where scratch has many users;
-/// returns whether it had. What scratch holds at the start nobody may rely on.
+/// Puts a barrier at the end of an invocation-level program, and a store to scratch behind it: the first
+/// pairs that LLVM looks at have the barrier between them, and scratch lies in the coroutine's frame. Only
+/// where scratch has many users and the program one end, where all waves meet; returns whether it had.
 bool keep_scratch_in_frame(ir::Program& program);
 
 } // namespace lanewise::spirv

@@ -28,27 +28,39 @@ b0: @0x0
                             sum + 1, sum + 2, sum + 3, sum);
 }
 
-std::string head(const ir::Program& p, size_t count) {
+/// The last operations of each block.
+std::string ends(const ir::Program& p, size_t count) {
   std::string text;
-  const auto& list = p.main.blocks[0].instructions;
-  for (size_t i = 0; i < std::min(count, list.size()); ++i)
-    text += ir::info(p.main[list[i]].op).name + std::string(" ");
+  for (const ir::BasicBlock& b : p.main.blocks)
+    for (size_t i = b.instructions.size() - std::min(count, b.instructions.size()); i < b.instructions.size();
+         ++i)
+      text += ir::info(p.main[b.instructions[i]].op).name + std::string(" ");
   return text;
 }
 
-TEST(ScratchInFrame, OnlyWhereScratchHasManyUsers) {
-  for (const auto& [accesses, expected] :
-       {std::pair{10u, "input input and_ shl "}, std::pair{100u, "store store store store "}}) {
-    ir::Program p{.main = test::parse(program(accesses))};
-    const size_t before = p.main.blocks[0].instructions.size();
-    EXPECT_EQ(keep_scratch_in_frame(p), accesses == 100) << accesses;
-    EXPECT_EQ(head(p, 4), expected) << accesses;
-    if (accesses != 100) continue;
-    // 16 words of scratch: a store to each, and the barrier behind them.
-    const auto& list = p.main.blocks[0].instructions;
-    ASSERT_EQ(list.size(), before + 17);
-    for (unsigned i = 0; i < 16; ++i) EXPECT_TRUE(p.main.is_constant(p.main.operand(list[i], 0), 4 * i)) << i;
-    EXPECT_EQ(p.main[list[16]].op, ir::Op::barrier);
+TEST(ScratchInFrame, OnlyWhereScratchHasManyUsersAndTheProgramOneEnd) {
+  constexpr const char* two_ends = R"(  cond_br %1, b1, b2
+b1: @0x0
+  ret
+b2: @0x0
+  ret
+}
+)";
+  struct Case {
+    const char* name;
+    std::string text, end;
+  };
+  std::string two = program(100);
+  two.replace(two.find("  ret"), std::string::npos,
+              "  %900 = u1 eq %1, i32 0\n  %901 = uniform u1 any %900\n" + std::string(two_ends));
+  two.replace(two.find("cond_br %1"), 10, "cond_br %901");
+  for (const Case& c :
+       {Case{"few users", program(10), "store ret "}, Case{"many users", program(100), "barrier store ret "},
+        Case{"two ends", two, "any cond_br ret ret "}}) {
+    ir::Program p{.main = test::parse(c.text)};
+    const bool expected = c.end.starts_with("barrier");
+    EXPECT_EQ(keep_scratch_in_frame(p), expected) << c.name;
+    EXPECT_EQ(ends(p, expected ? 3 : 2), c.end) << c.name;
   }
 }
 
