@@ -147,9 +147,14 @@ Value fold_equal_constant(Builder& b, const View& v, Value x, Value c, bool nega
     if (v.type(y) == Type::u1) return pick(y, 1, 0);
     return truncate(v.type(y), bits) == bits ? again(y, b.constant(v.type(y), bits)) : truth(false);
   }
-  case Op::sext: // sext(m) == c
-    if (v.type(v.arg(x, 0)) != Type::u1) return {};
-    return pick(v.arg(x, 0), low_bits(bit_width(type)), 0);
+  case Op::sext: { // sext(m) == c; sext(y) == c -> y == c, or false when no y is
+    const Value y = v.arg(x, 0);
+    if (v.type(y) == Type::u1) return pick(y, low_bits(bit_width(type)), 0);
+    const unsigned narrow = bit_width(v.type(y));
+    return truncate(type, static_cast<uint64_t>(sign_extend(bits, narrow))) == bits
+               ? again(y, b.constant(v.type(y), bits))
+               : truth(false);
+  }
   case Op::select: // select(m, c1, c2) == c -> m, !m, true or false
     if (!v.is_constant(v.arg(x, 1)) || !v.is_constant(v.arg(x, 2))) return {};
     return pick(v.arg(x, 0), v.bits(v.arg(x, 1)), v.bits(v.arg(x, 2)));
@@ -182,8 +187,41 @@ Value fold_equal(Builder& b, const Request& r) {
   if (v[0] == v[1]) return b.u1(!negated);
   if (v.is_constant(v[1])) return fold_equal_constant(b, v, v[0], v[1], negated);
   if (v.opposite(v[0], v[1])) return b.u1(negated);
+  // ext(x) == ext(y) -> x == y
+  if ((v.is(v[0], Op::zext) || v.is(v[0], Op::sext)) && v.is(v[1], v.f[v[0]].op)) {
+    const Value x = v.arg(v[0], 0), y = v.arg(v[1], 0);
+    if (v.type(x) == v.type(y)) return negated ? b.ne(x, y) : b.eq(x, y);
+  }
   if (v.type(v[0]) == Type::u1) return negated ? b.xor_(v[0], v[1]) : b.not_(b.xor_(v[0], v[1]));
   return {};
+}
+
+// ext(x) < ext(y) -> x < y    ext(x) < c -> x < c, or true or false when c lies outside what ext(x) can be
+//
+// zext makes signed comparisons unsigned ones; sext keeps the order of both kinds. Words that were made of
+// dwords are compared so by code that did not look at their type. (Mesa 22.3.6 gets sext(x) < c wrong.)
+Value fold_less_extended(Builder& b, const View& v, Op op) {
+  const Value x = v[0], y = v[1];
+  const auto is_extended = [&](Value e) {
+    return v.type(e) == Type::i64 && (v.is(e, Op::zext) || v.is(e, Op::sext)) &&
+           v.type(v.arg(e, 0)) == Type::i32;
+  };
+  const bool first = is_extended(x), second = is_extended(y);
+  if (!first && !second) return {};
+  const Value extended = first ? x : y, other = first ? y : x;
+  const bool zero = v.is(extended, Op::zext), is_signed = op == Op::slt || op == Op::sle;
+  if (zero && is_signed) op = op == Op::slt ? Op::ult : Op::ule;
+  if (first && second) return v.f[x].op == v.f[y].op ? b.emit(op, {v.arg(x, 0), v.arg(y, 0)}) : Value{};
+  if (!v.is_constant(other)) return {};
+  const uint64_t c = v.bits(other);
+  const auto low = static_cast<uint32_t>(c);
+  if ((zero ? uint64_t{low} : static_cast<uint64_t>(sign_extend(low, 32))) == c) {
+    const Value narrow = b.i32(low), inner = v.arg(extended, 0);
+    return first ? b.emit(op, {inner, narrow}) : b.emit(op, {narrow, inner});
+  }
+  if (!zero && !is_signed) return {}; // c lies between those that are negative and those that are not
+  const bool below_all = is_signed && (c >> 63) != 0;
+  return b.u1(first != below_all);
 }
 
 // x < x -> false    x < 0 -> false    x < 1 -> x == 0    0 < x -> x != 0    ones < x -> false
@@ -205,7 +243,7 @@ Value fold_unsigned_less(Builder& b, const Request& r) {
     if (or_equal && v.bits(x) == 1) return b.ne(y, zero);
     if (v.is_ones(x)) return or_equal ? b.eq(y, x) : b.u1(false);
   }
-  return {};
+  return fold_less_extended(b, v, r.op);
 }
 
 // x < x -> false    x < least -> false    most < x -> false;  x <= x -> true    x <= most -> true
@@ -216,7 +254,7 @@ Value fold_signed_less(Builder& b, const Request& r) {
   const uint64_t least = uint64_t{1} << (v.width(v[0]) - 1), most = least - 1;
   if (v.f.is_constant(v[or_equal ? 0 : 1], least)) return b.u1(or_equal);
   if (v.f.is_constant(v[or_equal ? 1 : 0], most)) return b.u1(or_equal);
-  return {};
+  return fold_less_extended(b, v, r.op);
 }
 
 } // namespace
