@@ -27,6 +27,10 @@ struct Measured {
   std::array<double, 4> stages{};
   std::map<std::string, double, std::less<>> passes;
 
+  void operator+=(const Measured& other) {
+    for (size_t i = 0; i < stages.size(); ++i) stages[i] += other.stages[i];
+    for (const auto& [pass, us] : other.passes) passes[pass] += us;
+  }
   [[nodiscard]] double total() const { return stages[0] + stages[1] + stages[2] + stages[3]; }
   [[nodiscard]] double pass(std::string_view pass) const {
     const auto it = passes.find(pass);
@@ -110,6 +114,19 @@ void print(std::string_view title, const std::vector<Measured>& kernels) {
                median(kernels, [&](const Measured& m) { return m.pass(name); }));
 }
 
+/// Lane demand against translation (docs/lane-demand.md, "Cost").
+void print_lane_demand(std::string_view what, std::vector<Measured> list) {
+  const auto lanes = [](const Measured& m) { return m.pass("exec_select") + m.pass("lane_spills"); };
+  const auto share = [&](const Measured& m) { return lanes(m) / m.stages[0]; };
+  std::ranges::sort(list, std::ranges::greater{}, share);
+  const auto slower = std::ranges::count_if(list, [&](const Measured& m) { return share(m) > 1; });
+  for (const Measured& m : list | std::views::take(std::clamp<ptrdiff_t>(slower, 4, 20)))
+    fmt::print("  exec_select and lane_spills {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n", lanes(m),
+               m.stages[0], share(m), m.name);
+  fmt::print("exec_select and lane_spills took longer than translation in {} of {} {}\n", slower, list.size(),
+             what);
+}
+
 } // namespace
 
 /// LANEWISE_BENCH_RUNS: how often each kernel is compiled, by default 3.
@@ -117,29 +134,25 @@ int main(int argc, char** argv) {
   cli::prepare_heap();
   const char* text = std::getenv("LANEWISE_BENCH_RUNS");
   const unsigned runs = std::max(1, text ? std::atoi(text) : 3);
-  std::vector<Measured> all;
+  std::vector<Measured> all, programs; ///< kernels, and the sums of each code object
   for (int k = 1; k < argc; ++k) {
     const auto binary = container::load_file(argv[k], {.target = {}, .folder = {}});
     if (!binary) continue;
+    Measured program{.name = argv[k]};
     for (const auto& kernel : binary->kernels) {
       Measured m{.name = fmt::format("{} {}", argv[k], kernel.name)};
-      if (measure(*binary, kernel, runs, m)) all.push_back(std::move(m));
+      if (!measure(*binary, kernel, runs, m)) continue;
+      program += m;
+      all.push_back(std::move(m));
     }
+    if (program.total() > 0) programs.push_back(std::move(program));
   }
   print("all", all);
   std::vector<Measured> small;
   std::ranges::copy_if(all, std::back_inserter(small),
                        [](const Measured& m) { return m.instructions < 100; });
   print("below 100 instructions", small);
-  // Lane demand against translation (docs/lane-demand.md, "Cost").
-  const auto lanes = [](const Measured& m) { return m.pass("exec_select") + m.pass("lane_spills"); };
-  const auto share = [&](const Measured& m) { return lanes(m) / m.stages[0]; };
-  std::ranges::sort(all, std::ranges::greater{}, share);
-  const auto slower = std::ranges::count_if(all, [&](const Measured& m) { return share(m) > 1; });
-  for (const Measured& m : all | std::views::take(std::clamp<ptrdiff_t>(slower, 4, 20)))
-    fmt::print("  exec_select and lane_spills {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n", lanes(m),
-               m.stages[0], share(m), m.name);
-  fmt::print("exec_select and lane_spills took longer than translation in {} of {} kernels\n", slower,
-             all.size());
+  print_lane_demand("kernels", std::move(all));
+  print_lane_demand("programs", std::move(programs));
   return 0;
 }
