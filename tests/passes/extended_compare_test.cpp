@@ -98,8 +98,8 @@ TEST(ExtendedCompare, FoldsToWhatItIs) {
       wide = wide || (g[v].type == ir::Type::u1 && g[g.operand(v, 0)].type == ir::Type::i64);
     narrowed += !wide;
   }
-  // All but the mixed ones, and unsigned comparisons of sext with constants that no sext(x) is: 5 of 13, 2
-  // ways.
+  // All but the mixed ones, and unsigned comparisons of sext with the six constants that no sext(x) is, on
+  // either side.
   const unsigned mixed = 6 * 2, between = 2 * 6 * 2;
   EXPECT_EQ(narrowed, comparisons.size() - mixed - between);
 }
