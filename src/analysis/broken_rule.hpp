@@ -25,6 +25,8 @@ enum class BrokenRule : uint8_t {
   taken_branch_empty,       ///< a mask is called empty on the edge that is taken because it is not
   phi_forgets_an_edge,      ///< a phi does not pass its demand to its last incoming value
   no_mask_is_empty,         ///< read_first takes every mask for one with a lane
+  implicit_level_reads_own_lane, ///< a sample demands its address where it is demanded itself
+  export_forgets_who,            ///< the active mask of an export is demanded in its own lanes only
   other_pattern_counts, ///< what is known of the lanes read is taken from a mask that came by another pattern
 };
 

@@ -2,6 +2,7 @@
 
 #include "analysis/lane_demand.hpp"
 #include "analysis/obligations.hpp"
+#include "ir/graphics.hpp"
 
 #include <chrono>
 #include <functional>
@@ -207,6 +208,24 @@ void Prover::prove_flow(Value user, Block block) {
     return;
   case Op::buffer_store:
   case Op::buffer_atomic: return access(7);
+  case Op::image_sample:
+    for (unsigned i = 0; i < operands.size(); ++i)
+      want(operands[i],
+           [&, i](World& w) {
+             return claim(w, user) && (truth(i == ir::kImageActive) || w.mask(operands[ir::kImageActive]));
+           },
+           block);
+    return;
+  case Op::image_sample_implicit:
+    if (!read) return;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      if (i == ir::kImageActive)
+        want(operands[i], here, block);
+      else
+        want(operands[i], always, block);
+    }
+    return;
+  case Op::export_: return access(0);
   case Op::read_lane:
     if (!read) return;
     if (f_.is_constant(operands[1]))

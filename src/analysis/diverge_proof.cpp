@@ -82,6 +82,8 @@ class DivergeProver : Obligations {
       if (f_[v].op == Op::store || f_[v].op == Op::atomic)
         prove(now_.mask(f_.operand(v, 1)), now_.mask(inside), v,
               "memory is changed by a lane that should be off");
+      else if (f_[v].op == Op::export_)
+        prove(now_.mask(f_.operand(v, 0)), now_.mask(inside), v, "a lane exports that should be off");
       else if (f_[v].op == Op::host_ballot || f_[v].op == Op::host_any)
         prove(now_.mask(f_.operand(v, 0)), now_.mask(inside), v, "a vote asks for a lane that should be off");
       else if (kind == OpKind::gather || kind == OpKind::reduce || kind == OpKind::effect ||

@@ -1,5 +1,7 @@
 #include "analysis/lane_demand.hpp"
 
+#include "ir/graphics.hpp"
+
 #include <algorithm>
 
 namespace lanewise::analysis {
@@ -243,6 +245,23 @@ void LaneDemand::for_each_demand(Value user, const Each& each) {
     return;
   case Op::buffer_store:
   case Op::buffer_atomic: return access(7);
+  case Op::image_sample: { // cannot fail: what nobody reads is not asked for
+    if (lanes == kFalse) return;
+    const Formula on = bounded.and_above(lanes, masks_.formula_of(operands[ir::kImageActive]));
+    for (unsigned i = 0; i < operands.size(); ++i) each(i, i == ir::kImageActive ? lanes : on);
+    return;
+  }
+  case Op::image_sample_implicit: // the level comes from the addresses of the quad, whoever in it is off
+    if (lanes == kFalse) return;
+    for (unsigned i = 0; i < operands.size(); ++i)
+      each(i, i == ir::kImageActive || masks_.breaks(BrokenRule::implicit_level_reads_own_lane) ? lanes : kTrue);
+    return;
+  case Op::export_: {
+    const Formula on = masks_.formula_of(operands[0]);
+    each(0, masks_.breaks(BrokenRule::export_forgets_who) ? on : kTrue);
+    for (unsigned i = 1; i < operands.size(); ++i) each(i, on);
+    return;
+  }
   case Op::read_lane: {
     if (lanes == kFalse) return;
     const bool known = function_.is_constant(operands[1]);

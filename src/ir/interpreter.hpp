@@ -4,6 +4,7 @@
 // other, their waves in turns between barriers. Nothing here is shared with the guest ISA's emulator.
 #pragma once
 
+#include "ir/graphics.hpp"
 #include "ir/ir.hpp"
 #include "support/error.hpp"
 
@@ -29,6 +30,33 @@ class FlatMemory final : public InterpreterMemory {
   std::vector<uint8_t> bytes;
 };
 
+/// What a sample of one lane may depend on.
+struct ImageSample {
+  ImageAccess access;
+  std::array<uint32_t, kImageWords + kSamplerWords> descriptors{}; ///< the image's, then the sampler's
+  unsigned address_words = 0;
+  unsigned place_in_quad = 0; ///< of the lane: 0 and 1 lie in one row, 2 and 3 in the next
+  /// Of the lanes of the quad, whether they are on or off; if the level is given, all four are the lane's own.
+  std::array<std::array<uint32_t, kMaxImageAddressWords>, 4> address{};
+};
+
+/// What one lane exports.
+struct LaneExport {
+  ExportTarget target;
+  std::array<uint32_t, 3> workgroup{};
+  uint64_t item = 0; ///< number of the lane in its workgroup
+  std::array<uint32_t, 4> words{};
+};
+
+/// Images and what comes behind exports: the interpreter knows who samples and exports what, not what that means.
+class InterpreterGraphics {
+ public:
+  virtual ~InterpreterGraphics() = default;
+  /// As many words as the access has components count. Depends on nothing but the argument.
+  virtual std::array<uint32_t, 4> sample(const ImageSample& s) = 0;
+  virtual void take(const LaneExport& e) = 0;
+};
+
 /// The order in which the lanes of a wave execute. Apart, a lane goes on by itself up to the next operation
 /// that lanes do together, or to the next barrier in a program that has none: what fences are for shows.
 enum class LaneOrder : uint8_t {
@@ -47,6 +75,7 @@ struct InterpreterDispatch {
   LaneOrder order = LaneOrder::together;
   /// Instructions of all waves together, a bound on programs that do not end.
   uint64_t max_instructions = uint64_t{1} << 32;
+  InterpreterGraphics* graphics = nullptr; ///< none: samples and exports are errors
 };
 
 /// Whether lanes of a wave may execute apart without changing what a program without races leaves: not where
@@ -59,7 +88,8 @@ struct InterpreterResult {
 
 /// Errors: `check` for IR that the verifier refuses; `call` for an impossible dispatch; `input` for an access
 /// outside memory, a trap, or a barrier that not all waves reach, with guest pc, workgroup, wave and lane;
-/// `limit` when max_instructions is exceeded; `unsupported` for buffer formats, by number.
+/// `limit` when max_instructions is exceeded; `unsupported` for buffer formats, by number, and for samples and exports
+/// without InterpreterDispatch::graphics.
 [[nodiscard]] Expected<InterpreterResult> interpret(const Function& f, const InterpreterDispatch& dispatch,
                                                     InterpreterMemory& memory);
 

@@ -223,6 +223,8 @@ bool is_single(const Code& c) {
   case Op::store:
   case Op::buffer_load:
   case Op::buffer_store:
+  case Op::image_sample:
+  case Op::export_:
   case Op::memory_fence:
   case Op::group_fence: return true;
   default: return false; // atomics too: lanes take their turns in their order

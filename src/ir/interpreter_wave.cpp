@@ -205,6 +205,9 @@ Expected<void> Wave::step(const Code& c) {
   case Op::wave_fence:
   case Op::memory_fence:
   case Op::group_fence: return {};
+  case Op::image_sample:
+  case Op::image_sample_implicit: return sample(c);
+  case Op::export_: return export_words(c);
   case Op::clock:
     for (unsigned lane = 0; lane < count(c); ++lane) write(c, lane, executed_);
     return {};

@@ -49,6 +49,10 @@ class Wave {
   [[nodiscard]] bool lanes(const Code& c);
   [[nodiscard]] uint64_t ballot(Place m) const;
   void push(const Code& c);
+  // interpreter_graphics.cpp
+  [[nodiscard]] ImageSample image_sample(const Code& c, unsigned lane) const;
+  [[nodiscard]] Expected<void> sample(const Code& c);
+  [[nodiscard]] Expected<void> export_words(const Code& c);
   // interpreter_access.cpp
   [[nodiscard]] Expected<void> access(const Code& c);
   [[nodiscard]] Expected<void> access_lane(const Code& c, unsigned lane);

@@ -24,7 +24,7 @@ enum class Type : uint8_t { none, u1, i8, i16, i32, i64, f16, f32, f64 };
 [[nodiscard]] constexpr bool is_float(Type t) { return t >= Type::f16; }
 [[nodiscard]] constexpr bool is_integer(Type t) { return t >= Type::i8 && t <= Type::i64; }
 
-enum class OpKind : uint8_t { constant, input, pure, gather, reduce, load, store, atomic, effect, phi, end };
+enum class OpKind : uint8_t { constant, input, pure, gather, reduce, load, store, atomic, image, effect, phi, end };
 
 enum class Op : uint8_t {
 #define LANEWISE_IR_OP(name, operands, result, kind) name,
@@ -51,6 +51,9 @@ extern const std::array<OpInfo, kOpCount> kOpInfos;
 [[nodiscard]] inline const OpInfo& info(Op op) { return kOpInfos[static_cast<unsigned>(op)]; }
 /// Operations of a program that has to be linked before it can run or be emitted.
 [[nodiscard]] constexpr bool is_unlinked(Op op) { return op >= Op::call && op <= Op::call_return; }
+
+/// Reads an image: operands as kImageActive and kin of ir/graphics.hpp say.
+[[nodiscard]] constexpr bool is_image(Op op) { return op == Op::image_sample || op == Op::image_sample_implicit; }
 
 /// Handle of a value (also of instructions without one). 0 is "no value".
 struct Value {

@@ -1,5 +1,7 @@
 #include "ir/text.hpp"
 
+#include "ir/text_graphics.hpp"
+
 #include "ir/evaluate.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +60,7 @@ const std::array kAccessFlags{
     Flag{"flush_in", access_bits({.flush_in = true})},   Flag{"flush_out", access_bits({.flush_out = true})},
 };
 
-enum class Style : uint8_t { plain, input, index, half, pattern, control, compare, access, trap, barrier };
+enum class Style : uint8_t { plain, input, index, half, pattern, control, compare, access, image, export_, trap, barrier };
 
 Style style(Op op) {
   switch (op) {
@@ -75,6 +77,9 @@ Style style(Op op) {
   case Op::buffer_load:
   case Op::buffer_store:
   case Op::buffer_atomic: return Style::access;
+  case Op::image_sample:
+  case Op::image_sample_implicit: return Style::image;
+  case Op::export_: return Style::export_;
   case Op::fneg:
   case Op::fabs: return Style::plain;
   default: return op >= Op::fadd && op <= Op::u2f ? Style::control : Style::plain;
@@ -147,6 +152,8 @@ std::string spell(Op op, uint64_t imm) {
   case Style::control: return spell_control(imm);
   case Style::compare: return spell_compare(imm);
   case Style::access: return spell_access(imm);
+  case Style::image: return text::spell_image(imm);
+  case Style::export_: return text::spell_export(imm);
   case Style::trap: return named(kTraps);
   case Style::barrier: return imm == kBarrierLdsOnly ? ".lds" : "";
   case Style::pattern: {
@@ -259,6 +266,8 @@ std::optional<uint64_t> read_styled(Op op, std::string_view s) {
   case Style::control: return read_flags(kControlFlags, s);
   case Style::compare: return read_compare(s);
   case Style::access: return read_access(s);
+  case Style::image: return text::read_image(s);
+  case Style::export_: return text::read_export(s);
   case Style::pattern: return read_pattern(s);
   }
   return {};

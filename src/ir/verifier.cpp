@@ -1,6 +1,7 @@
 #include "ir/verifier.hpp"
 
 #include "ir/dominators.hpp"
+#include "ir/graphics.hpp"
 #include "ir/printer.hpp"
 #include "ir/text.hpp"
 
@@ -100,6 +101,9 @@ std::string_view signature(Op op) {
   case Op::buffer_load: return "iiiiiiim";
   case Op::buffer_store:
   case Op::buffer_atomic: return "iiiiiiim*+";
+  case Op::image_sample:
+  case Op::image_sample_implicit: return "iiiiiiiiiiiimi+";
+  case Op::export_: return "mi+";
   default: return info(op).operands == 1 ? "f" : "n0"; // float functions, integer arithmetic
   }
 }
@@ -255,7 +259,7 @@ class Verifier {
   void result(Value v) {
     const Inst& inst = f_[v];
     const auto ops = f_.operands(v);
-    const bool is_load = inst.op == Op::load || inst.op == Op::buffer_load;
+    const bool is_load = inst.op == Op::load || inst.op == Op::buffer_load || is_image(inst.op);
     if (inst.components == 0 || (inst.components != 1 && !is_load))
       return report("only a load makes a tuple", v);
     if (inst.type != f_.result_type(inst.op, ops, inst.type)) return report("the result's type is wrong", v);
@@ -275,6 +279,8 @@ class Verifier {
     case Op::u2f: fits = is_float(t); break;
     case Op::f2s:
     case Op::f2u: fits = is_integer(t); break;
+    case Op::image_sample:
+    case Op::image_sample_implicit: fits = t == Type::i32 || t == Type::f32; break;
     case Op::atomic: fits = t == f_[ops[2]].type; break;
     case Op::buffer_atomic: fits = t == f_[ops[8]].type; break;
     default: fits = t != Type::none || info(inst.op).result == ResultRule::none;
@@ -284,6 +290,9 @@ class Verifier {
 
   void rules(Value v) {
     const Inst& inst = f_[v];
+    if (is_image(inst.op)) return image_rules(v);
+    if (inst.op == Op::export_ && inst.operand_count != 1 + ExportTarget::unpack(inst.imm).words())
+      return report("has the wrong number of words", v);
     const OpKind kind = info(inst.op).kind;
     if (kind != OpKind::load && kind != OpKind::store && kind != OpKind::atomic) return;
     const MemoryAccess m = MemoryAccess::unpack(inst.imm);
@@ -305,6 +314,18 @@ class Verifier {
     if (inst.operand_count != data + (compares ? 2 : 1))
       return report("has the wrong number of data operands", v);
     if (m.bytes * 8u != bit_width(t)) report("an atomic accesses its whole type", v);
+  }
+
+  void image_rules(Value v) {
+    const Inst& inst = f_[v];
+    const auto a = ImageAccess::unpack(inst.imm);
+    if (a.level > ImageAccess::Level::derivatives || a.implicit() != (inst.op == Op::image_sample_implicit))
+      return report("takes its level otherwise than the operation says", v);
+    if (inst.operand_count != kImageAddress + a.address_words())
+      return report(fmt::format("has {} words of address, needs {}", inst.operand_count - kImageAddress,
+                                a.address_words()),
+                    v);
+    if (inst.components != a.components()) report("gives another number of components than asked for", v);
   }
 
   void uniformity(Value v) {

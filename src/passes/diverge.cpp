@@ -30,6 +30,7 @@ bool among_lanes(Op op) {
   case Op::host_shuffle:
   case Op::host_broadcast:
   case Op::wave_fence:
+  case Op::image_sample_implicit:
   case Op::call:        // what the callee asks is not known here,
   case Op::call_return: // and neither is what the caller does next
     return true;
@@ -110,6 +111,8 @@ class Diverge {
     case Op::host_ballot:
     case Op::host_any:
       return breaks(BrokenDivergeRule::votes_unchecked) || implies(formula(f_.operand(v, 0)), inside);
+    case Op::export_: return implies(formula(f_.operand(v, 0)), inside);
+    case Op::image_sample_implicit: // reads the quad's other lanes
     case Op::host_shuffle:
     case Op::host_broadcast:
     case Op::barrier:

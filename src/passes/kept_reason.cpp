@@ -19,9 +19,11 @@ constexpr std::array<Text, kKeptReasons.size()> kTexts{{
 } // namespace
 
 KeptReason kept_reason(ir::Op observer) {
+  if (observer == ir::Op::export_) return KeptReason::access;
   switch (ir::info(observer).kind) {
   case ir::OpKind::phi: return KeptReason::join;
   case ir::OpKind::load:
+  case ir::OpKind::image:
   case ir::OpKind::store:
   case ir::OpKind::atomic: return KeptReason::access;
   case ir::OpKind::gather: return KeptReason::lanes;

@@ -4,6 +4,7 @@
 #include "cfg/loops.hpp"
 #include "ir/builder.hpp"
 #include "ir/graph.hpp"
+#include "ir/graphics.hpp"
 #include "passes/lane_regions.hpp"
 #include "passes/passes.hpp"
 
@@ -63,6 +64,7 @@ class Line {
         case Op::permute:
         case Op::push:
         case Op::dpp:
+        case Op::image_sample_implicit:
         case Op::call:
         case Op::call_return:
         case Op::trap:
@@ -249,6 +251,8 @@ class Line {
     case Op::load:
     case Op::store:
     case Op::atomic: narrow(1); break;
+    case Op::image_sample: narrow(ir::kImageActive); break;
+    case Op::export_:
     case Op::ballot:
     case Op::any:
     case Op::host_ballot:

@@ -57,7 +57,7 @@ class Uniformity {
 
   [[nodiscard]] bool follows_operands(Value v) const {
     const OpKind kind = info(f_[v].op).kind;
-    return kind == OpKind::pure || kind == OpKind::load || kind == OpKind::phi;
+    return kind == OpKind::pure || kind == OpKind::load || kind == OpKind::image || kind == OpKind::phi;
   }
 
   void follow_late() {

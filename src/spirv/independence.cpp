@@ -15,6 +15,7 @@ bool meets_others(Op op) {
   case Op::permute:
   case Op::push:
   case Op::dpp:
+  case Op::image_sample_implicit:
   case Op::host_ballot:
   case Op::host_any:
   case Op::host_shuffle:

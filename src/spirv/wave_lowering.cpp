@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/guest_abi.hpp"
+#include "ir/text.hpp"
 #include "spirv/cut_waves.hpp"
 #include "spirv/lane_ops.hpp"
 #include "support/limits.hpp"
@@ -221,6 +222,13 @@ Expected<void> Lowering::lower(Value v) {
   case Op::buffer_atomic:
     return fail(ErrorKind::unsupported, "buffer operation in wave lowering", fmt::format("pc {:#x}", inst.pc),
                 "run lower_buffers first");
+  case Op::image_sample_implicit: // the quad is the host's
+  case Op::export_:               // as the pixel and the vertex are
+    if (copies() != 1)
+      return fail(ErrorKind::unsupported,
+                  fmt::format("{} in a wave folded onto fewer invocations", ir::name(inst.op)),
+                  fmt::format("pc {:#x}", inst.pc));
+    break;
   default: break;
   }
   switch (ir::info(inst.op).kind) {

@@ -1,6 +1,8 @@
 // Programs for lane demand, each beside the number of selects that go and that stay.
 #pragma once
 
+#include "../ir/image_text.hpp"
+
 #include <array>
 #include <ostream>
 #include <string>
@@ -150,6 +152,114 @@ b2: from b0, b1
   ret
 })",
      0, 2},
+    {"a sample with explicit level under the mask", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample.2d.lod.mask1 %image, %m, %x, %y, %s
+  store.lds.4 %a, %e, %t
+  ret
+})",
+     1, 0},
+    {"the same under a narrower mask", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample.2d.zero.mask1 %image, %n, %x, %s
+  store.lds.4 %a, %e, %t
+  ret
+})",
+     1, 0},
+    {"the same under a wider mask", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample.2d.zero.mask1 %image, %e, %x, %s
+  store.lds.4 %a, %e, %t
+  ret
+})",
+     0, 1},
+    {"a sample in more lanes than its result is read in", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample.2d.zero.mask1 %image, %e, %x, %s
+  store.lds.4 %a, %m, %t
+  ret
+})",
+     1, 0},
+    {"a sample that brings its derivatives", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample.2d.grad.mask1 %image, %m, %s, %x, %y, %s, %x, %y
+  store.lds.4 %a, %e, %t
+  ret
+})",
+     1, 0},
+    {"a sample with implicit level reads its neighbours, on or off", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample_implicit.2d.mask1 %image, %m, %x, %s
+  store.lds.4 %a, %m, %t
+  ret
+})",
+     0, 1},
+    {"a sample with implicit level whose result is read in other lanes only", R"(
+  %off = u1 not %m
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample_implicit.2d.bias.mask1 %image, %e, %s, %x, %y
+  store.lds.4 %a, %off, %t
+  ret
+})",
+     0, 1},
+    {"a sample with implicit level that nobody reads", R"(
+  %s = i32 select %m, %new, %old
+  %t = i32 image_sample_implicit.2d.mask1 %image, %m, %x, %s
+  %r = i32 select %m, %t, %s
+  store.lds.4 %a, %n, %new
+  ret
+})",
+     2, 0},
+    {"what a sample with implicit level gave, read under the mask", R"(
+  %t = i32 image_sample_implicit.2d.mask1 %image, %m, %x, %y
+  %s = i32 select %m, %t, %old
+  store.lds.4 %a, %m, %s
+  ret
+})",
+     1, 0},
+    {"an export under the mask", R"(
+  %s = i32 select %m, %new, %old
+  export.mrt0.done.vm %m, %s, %s, %x, %y
+  ret
+})",
+     1, 0},
+    {"an export under a wider mask", R"(
+  %s = i32 select %m, %new, %old
+  export.param0 %e, %s, %s, %x, %y
+  ret
+})",
+     0, 1},
+    {"an export under a narrower mask, of two halves", R"(
+  %s = i32 select %m, %new, %old
+  export.mrt0.compressed %n, %x, %s
+  ret
+})",
+     1, 0},
+    {"who exports is seen everywhere", R"(
+  %s = i32 select %m, %new, %old
+  %z = u1 ult %s, %x
+  export.pos0 %z, %x, %x, %x, %y
+  ret
+})",
+     0, 1},
+    {"helper lanes: the quad's mask for a sample, the pixels' for the export", R"(
+  %live = u1 and %e, %d
+  %s = i32 select %e, %new, %old
+  %t = i32 image_sample_implicit.2d.mask1 %image, %e, %x, %s
+  %u = i32 select %live, %t, %old
+  export.mrt0.vm %live, %u, %u, %u, %u
+  ret
+})",
+     1, 1},
+    {"helper lanes that a sample with explicit level reads", R"(
+  %live = u1 and %e, %d
+  %s = i32 select %live, %new, %old
+  %t = i32 image_sample.2d.zero.mask1 %image, %e, %x, %s
+  %w = i32 dpp.quad_perm.0x1b %t
+  export.mrt0.vm %live, %w, %w, %w, %w
+  ret
+})",
+     0, 1},
     {"a chain of ten writes collapses in one run", R"(
   %s0 = i32 select %m, %new, %old
   %t1 = i32 add %s0, i32 1
@@ -732,11 +842,12 @@ b2: from b1
      2, 0},
 };
 
-/// Statements of the case go behind the common beginning; %id0 is the lane's index.
+/// Statements of the case go behind the common beginning; %id0 is the lane's index, %image the descriptors of an image
+/// and a sampler.
 inline std::string demand_program(const DemandCase& c) {
   std::string text = kDemandBegin;
   if (std::string_view(c.body).find("%id0") != std::string_view::npos) text += "  %id0 = i32 lane_id\n";
-  return text + (c.body + 1) + "\n";
+  return ir::testing::with_image(text + (c.body + 1) + "\n");
 }
 
 } // namespace lanewise::tests

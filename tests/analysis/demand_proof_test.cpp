@@ -37,6 +37,8 @@ const Mutation kMutations[] = {
     {"phi_forgets_an_edge", BrokenRule::phi_forgets_an_edge},
     {"other_pattern_counts", BrokenRule::other_pattern_counts},
     {"no_mask_is_empty", BrokenRule::no_mask_is_empty},
+    {"implicit_level_reads_own_lane", BrokenRule::implicit_level_reads_own_lane},
+    {"export_forgets_who", BrokenRule::export_forgets_who},
 };
 
 class BrokenDemand : public testing::TestWithParam<Mutation> {};

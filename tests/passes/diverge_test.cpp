@@ -1,6 +1,8 @@
 // diverge, case by case: a program at invocation level beside how many regions and loops diverge.
 #include "passes/diverge.hpp"
 
+#include "../ir/image_text.hpp"
+
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
 #include "ir/verifier.hpp"
@@ -353,6 +355,38 @@ b3: from b0, b2
   ret
 })",
      0, 0},
+    {"a sample with explicit level and an export of the lanes inside", R"(
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b2
+b1: from b0
+  %w = i32 image_sample.2d.zero.mask1 %image, %m, %x, %y
+  export.mrt0.compressed %m, %w, %w
+  br b2
+b2: from b0, b1
+  ret
+})",
+     1, 0},
+    {"an export of other lanes too", R"(
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b2
+b1: from b0
+  export.mrt0.compressed %e, %x, %y
+  br b2
+b2: from b0, b1
+  ret
+})",
+     0, 0},
+    {"a sample that asks its neighbours", R"(
+  %any = uniform u1 host_any %m
+  cond_br %any, b1, b2
+b1: from b0
+  %w = i32 image_sample_implicit.2d.mask1 %image, %m, %x, %y
+  export.mrt0.compressed %m, %w, %w
+  br b2
+b2: from b0, b1
+  ret
+})",
+     0, 0},
 };
 
 Expected<ir::Function> parsed(const std::string& text) {
@@ -365,14 +399,14 @@ Expected<ir::Function> parsed(const std::string& text) {
 class DivergeCases : public testing::TestWithParam<Case> {};
 
 TEST_P(DivergeCases, DivergeOrNot) {
-  auto f = parsed(std::string(kBegin) + (GetParam().body + 1));
+  auto f = parsed(ir::testing::with_image(std::string(kBegin) + (GetParam().body + 1)));
   ASSERT_TRUE(f) << f.error().to_string();
   const auto result = diverge(*f, {.reconverges = true});
   EXPECT_EQ(result.regions, GetParam().regions);
   EXPECT_EQ(result.loops, GetParam().loops);
   const auto after = ir::verify(*f);
   EXPECT_TRUE(after) << after.error().to_string();
-  auto again = parsed(std::string(kBegin) + (GetParam().body + 1));
+  auto again = parsed(ir::testing::with_image(std::string(kBegin) + (GetParam().body + 1)));
   const auto proved = diverge(*again, {.reconverges = true, .prove = true}).proof;
   for (const auto& failure : proved.failures) ADD_FAILURE() << failure.what;
 }

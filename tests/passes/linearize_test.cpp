@@ -2,6 +2,8 @@
 // those whose lanes branched from the start, leave the same memory.
 #include "passes/linearize.hpp"
 
+#include "../ir/image_text.hpp"
+
 #include "ir/interpreter.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
@@ -191,6 +193,30 @@ b2: from b0, b1
   ret
 })",
      nullptr},
+    {"a sample and an export of the lanes that come", R"(  cond_br %m, b1, b2
+b1: from b0
+  %t = i32 image_sample.2d.zero.mask1 %image, u1 true, %x, %id
+  export.mrt0.compressed u1 true, %t, %x
+  br b2
+b2: from b0, b1
+  store.lds.4 %a, u1 true, %x
+  ret
+})",
+     R"(  %5 = i32 image_sample.2d.zero.mask1 %image, %3, %2, %1
+  export.mrt0.compressed %3, %5, %2
+  store.lds.4 %4, u1 true, %2
+  ret
+}
+)"},
+    {"a sample that asks its quad where only some lanes come", R"(  cond_br %m, b1, b2
+b1: from b0
+  %t = i32 image_sample_implicit.2d.mask1 %image, u1 true, %x, %id
+  store.lds.4 %a, u1 true, %t
+  br b2
+b2: from b0, b1
+  ret
+})",
+     nullptr},
     {"another lane's value where only some lanes come", R"(  cond_br %m, b1, b2
 b1: from b0
   %s = i32 host_shuffle %x, i32 3
@@ -218,7 +244,7 @@ b2: from b1
 class LinearizeCases : public testing::TestWithParam<Case> {};
 
 TEST_P(LinearizeCases, Becomes) {
-  auto f = ir::parse(std::string(kBegin) + GetParam().before);
+  auto f = ir::parse(ir::testing::with_image(std::string(kBegin) + GetParam().before));
   ASSERT_TRUE(f) << f.error().to_string();
   const auto ok = ir::verify(*f);
   ASSERT_TRUE(ok) << ok.error().to_string();
@@ -234,7 +260,7 @@ TEST_P(LinearizeCases, Becomes) {
   EXPECT_TRUE(after) << after.error().to_string();
   const std::string text = ir::print(*f);
   const size_t shl = text.find("shl");
-  EXPECT_EQ(text.substr(text.find('\n', shl) + 1), GetParam().after) << text;
+  EXPECT_EQ(text.substr(text.find('\n', shl) + 1), ir::testing::with_image(GetParam().after)) << text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, LinearizeCases, testing::ValuesIn(kCases), [](const auto& test) {

@@ -5,19 +5,24 @@
 #pragma once
 
 #include "ir/builder.hpp"
+#include "ir/graphics.hpp"
 
 #include <random>
 
 namespace lanewise::tests {
 
 inline constexpr uint64_t kOutput = 0x10000;
+/// Whether samples and exports stand among the statements.
+enum class Statements : uint8_t { of_compute, of_graphics };
+
 inline constexpr uint32_t kItemsOfWave = 32, kSlots = 64, kOutputBytes = kSlots * kItemsOfWave * 4;
 
 class MaskedProgram {
  public:
   /// `output`: address of kOutputBytes that the program writes.
-  explicit MaskedProgram(uint64_t seed, unsigned mischief, uint64_t output = kOutput)
-      : random_(seed), mischief_(mischief), output_(output), b_(f_) {
+  explicit MaskedProgram(uint64_t seed, unsigned mischief, uint64_t output = kOutput,
+                         Statements statements = Statements::of_compute)
+      : random_(seed), mischief_(mischief), output_(output), statements_(statements), b_(f_) {
     f_.name = "masked";
     f_.lds_bytes = 256;
     b_.block = f_.add_block();
@@ -72,7 +77,7 @@ class MaskedProgram {
 
   void statement() {
     const unsigned r = below(kVectors);
-    switch (below(9)) {
+    switch (below(statements_ == Statements::of_graphics ? 12 : 9)) {
     case 0:
     case 1:
     case 2:
@@ -88,9 +93,32 @@ class MaskedProgram {
     case 7:
       if (mischief()) vector_[r] = b_.select(exec_, other_lanes(), vector_[r]);
       return;
-    default:
+    case 8:
       if (mischief()) scalar_[below(kScalars)] = b_.read_first(vector_[below(kVectors)], exec_);
+      return;
+    case 9: vector_[r] = b_.select(exec_, sample(mischief() ? entry_exec_ : exec_), vector_[r]); return;
+    default: write_export(mischief() ? entry_exec_ : exec_);
     }
+  }
+
+  Value sample(Value active) {
+    using Level = ir::ImageAccess::Level;
+    constexpr std::array levels{Level::computed, Level::biased, Level::zero, Level::given,
+                                Level::derivatives};
+    const ir::ImageAccess a{.level = levels[mischief() ? below(2) : 2 + below(3)], .dmask = 1};
+    std::vector<Value> operands;
+    for (unsigned i = 0; i < ir::kImageActive; ++i)
+      operands.push_back(i == 0 ? scalar_[below(kScalars)] : b_.i32(i));
+    operands.push_back(active);
+    for (unsigned i = 0; i < a.address_words(); ++i) operands.push_back(operand());
+    // The program's scalars may yet turn out to depend on the lane: no descriptor asks.
+    return b_.append(a.implicit() ? ir::Op::image_sample_implicit : ir::Op::image_sample, operands,
+                     ir::Type::i32, a.pack());
+  }
+  void write_export(Value active) {
+    const ir::ExportTarget e{.target = static_cast<uint8_t>(below(4)), .compressed = true};
+    b_.append(ir::Op::export_, std::array{active, vector_[below(kVectors)], operand()}, ir::Type::none,
+              e.pack());
   }
 
   Value other_lanes() {
@@ -185,6 +213,7 @@ class MaskedProgram {
   std::mt19937_64 random_;
   unsigned mischief_; ///< percent
   uint64_t output_;
+  Statements statements_;
   ir::Function f_{32};
   ir::Builder b_;
   Value entry_exec_, exec_, lane_, address_;
@@ -192,9 +221,10 @@ class MaskedProgram {
 };
 
 /// The usual program of a seed.
-inline ir::Function masked_program(uint64_t seed, uint64_t output = kOutput) {
+inline ir::Function masked_program(uint64_t seed, uint64_t output = kOutput,
+                                   Statements statements = Statements::of_compute) {
   const unsigned mischief = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 3 : 15;
-  return MaskedProgram(seed, mischief, output).make(static_cast<unsigned>(6 + seed % 12));
+  return MaskedProgram(seed, mischief, output, statements).make(static_cast<unsigned>(6 + seed % 12));
 }
 
 } // namespace lanewise::tests
