@@ -11,7 +11,8 @@ namespace lanewise::runtime {
 
 namespace {
 
-/// out[i] = fma(a[i], b[i], c[i]) for workgroup i, in memory at kernarg_ptr: records of {a, b, c, out}.
+/// out[i] = {body} of a[i], b[i], c[i] for item i, in memory at kernarg_ptr: records of {a, b, c, out}.
+/// Items, not workgroups: a driver may compute otherwise what a whole subgroup has in common.
 constexpr const char* module_text = R"(
 OpCapability Shader
 OpCapability Int64
@@ -20,12 +21,13 @@ OpCapability PhysicalStorageBufferAddresses
 OpCapability VulkanMemoryModel
 %glsl = OpExtInstImport "GLSL.std.450"
 OpMemoryModel PhysicalStorageBuffer64 Vulkan
-OpEntryPoint GLCompute %main "main" %group %push
-OpExecutionMode %main LocalSize 1 1 1
-OpDecorate %group BuiltIn WorkgroupId
+OpEntryPoint GLCompute %main "main" %item %push
+OpExecutionMode %main LocalSize {trials} 1 1
+{modes}
+OpDecorate %item BuiltIn LocalInvocationId
 OpDecorate %Push Block
 OpMemberDecorate %Push 0 Offset 0
-OpDecorate %result NoContraction
+{decorations}
 %void = OpTypeVoid
 %u32 = OpTypeInt 32 0
 %u64 = OpTypeInt 64 0
@@ -37,15 +39,19 @@ OpDecorate %result NoContraction
 %in_v3 = OpTypePointer Input %v3
 %in_u32 = OpTypePointer Input %u32
 %word = OpTypePointer PhysicalStorageBuffer %float
-%group = OpVariable %in_v3 Input
+%item = OpVariable %in_v3 Input
 %push = OpVariable %push_ptr PushConstant
+%bool = OpTypeBool
 %c0 = OpConstant %u32 0
+%c1 = OpConstant %u32 1
+%c2 = OpConstant %u32 2
+%c3 = OpConstant %u32 3
 %step = OpConstant %u64 {bytes}
 %record = OpConstant %u64 {record}
 %fn = OpTypeFunction %void
 %main = OpFunction %void None %fn
 %entry = OpLabel
-%px = OpAccessChain %in_u32 %group %c0
+%px = OpAccessChain %in_u32 %item %c0
 %x = OpLoad %u32 %px
 %xl = OpUConvert %u64 %x
 %pp = OpAccessChain %push_u64 %push %c0
@@ -62,11 +68,27 @@ OpDecorate %result NoContraction
 %a = OpLoad %float %p0 Aligned {bytes}
 %b = OpLoad %float %p1 Aligned {bytes}
 %c = OpLoad %float %p2 Aligned {bytes}
-%result = OpExtInst %float %glsl Fma %a %b %c
+{body}
 OpStore %p3 %result Aligned {bytes}
 OpReturn
 OpFunctionEnd
 )";
+
+constexpr const char* fma_body = "%result = OpExtInst %float %glsl Fma %a %b %c";
+
+/// Trunc, RoundEven, Floor and Ceil of a, one after the other, again and again.
+constexpr const char* rounding_body = R"(
+%turn = OpBitwiseAnd %u32 %x %c3
+%r0 = OpExtInst %float %glsl Trunc %a
+%r1 = OpExtInst %float %glsl RoundEven %a
+%r2 = OpExtInst %float %glsl Floor %a
+%r3 = OpExtInst %float %glsl Ceil %a
+%is0 = OpIEqual %bool %turn %c0
+%is1 = OpIEqual %bool %turn %c1
+%is2 = OpIEqual %bool %turn %c2
+%s2 = OpSelect %float %is2 %r2 %r3
+%s1 = OpSelect %float %is1 %r1 %s2
+%result = OpSelect %float %is0 %r0 %s1)";
 
 template <class T>
 struct Trial {
@@ -91,12 +113,44 @@ constexpr std::array<Trial<double>, 3> double_trials{{
     {1 + 0x1p-52, 1 - 0x1p-52, -1, -0x1p-104},
 }};
 
+/// Zeros keep the sign of what was rounded to them; a number with its last digit behind the point loses that
+/// one only. Enough of them to fill the vectors of a processor: a workgroup that does not is compiled
+/// otherwise.
 template <class T>
-bool passes(VulkanDevice& device, std::span<const Trial<T>> trials, const char* capabilities) {
+constexpr auto rounding_trials() {
+  const auto half = static_cast<T>(0.5);
+  const T large = sizeof(T) == 2 ? T(0x1p9) : sizeof(T) == 4 ? T(0x1p22) : static_cast<T>(0x1p51);
+  const std::array<Trial<T>, 12> kinds{{
+      {-half / 2, 0, 0, -T(0)},
+      {-half / 2, 0, 0, -T(0)},
+      {-T(0), 0, 0, -T(0)},
+      {-half / 2, 0, 0, -T(0)},
+      {large + half, 0, 0, large},
+      {large + half, 0, 0, large},
+      {large + half, 0, 0, large},
+      {large + half, 0, 0, large + 1},
+      {-large - half, 0, 0, -large},
+      {-large - half, 0, 0, -large},
+      {-large - half, 0, 0, -large - 1},
+      {-large - half, 0, 0, -large},
+  }};
+  std::array<Trial<T>, 64> trials{};
+  for (size_t i = 0; i < trials.size(); ++i) trials[i] = kinds[i % kinds.size()];
+  return trials;
+}
+
+/// What a trial's module is made of besides the frame.
+struct Module {
+  std::string capabilities, modes, decorations, body;
+};
+
+template <class T>
+bool passes(VulkanDevice& device, std::span<const Trial<T>> trials, const Module& m) {
   using namespace fmt::literals;
   const std::string text =
-      fmt::format(fmt::runtime(module_text), "capabilities"_a = capabilities, "width"_a = 8 * sizeof(T),
-                  "bytes"_a = sizeof(T), "record"_a = sizeof(Trial<T>));
+      fmt::format(fmt::runtime(module_text), "capabilities"_a = m.capabilities, "modes"_a = m.modes,
+                  "decorations"_a = m.decorations, "body"_a = m.body, "width"_a = 8 * sizeof(T),
+                  "bytes"_a = sizeof(T), "record"_a = sizeof(Trial<T>), "trials"_a = trials.size());
   std::vector<uint32_t> words;
   if (!spvtools::SpirvTools(SPV_ENV_VULKAN_1_3).Assemble(text, &words)) return false;
   auto pipeline = ComputePipeline::create(device, words);
@@ -108,21 +162,67 @@ bool passes(VulkanDevice& device, std::span<const Trial<T>> trials, const char* 
   const DeviceBuffer* const buffers[]{&*memory};
   DispatchRequest request;
   request.block.kernarg_ptr = memory->address();
-  const DispatchRequest::Part parts[]{{&*pipeline, {}, {static_cast<uint32_t>(trials.size()), 1, 1}}};
+  const DispatchRequest::Part parts[]{{&*pipeline, {}, {1, 1, 1}}};
   request.parts = parts;
   request.buffers = buffers;
   return dispatch(device, request) &&
          std::memcmp(memory->host().data(), trials.data(), trials.size_bytes()) == 0;
 }
 
+template <class T>
+std::string capabilities() {
+  if (sizeof(T) == 2) return "OpCapability Float16\nOpCapability StorageBuffer16BitAccess\n";
+  return sizeof(T) == 8 ? "OpCapability Float64\n" : "";
+}
+
+template <class T>
+bool has_type(const VulkanDevice& device) {
+  if (sizeof(T) == 2) return device.has("shaderFloat16") && device.has("storageBuffer16BitAccess");
+  return sizeof(T) == 4 || device.has("shaderFloat64");
+}
+
+template <class T>
+bool fuses(VulkanDevice& device, std::span<const Trial<T>> trials) {
+  return has_type<T>(device) &&
+         passes<T>(device, trials, {capabilities<T>(), "", "OpDecorate %result NoContraction", fma_body});
+}
+
+/// The modes that a module declares where the device has them.
+struct FloatModes {
+  VkBool32 denorms, nearest_even, signs;
+};
+
+template <class T>
+bool rounds_exactly(VulkanDevice& device, const FloatModes& has) {
+  if (!has_type<T>(device)) return false;
+  Module m{capabilities<T>(), "", "", rounding_body};
+  const auto declare = [&](VkBool32 has_it, const char* mode) {
+    if (!has_it) return;
+    m.capabilities += fmt::format("OpCapability {}\n", mode);
+    m.modes += fmt::format("OpExecutionMode %main {} {}\n", mode, 8 * sizeof(T));
+  };
+  declare(has.denorms, "DenormPreserve");
+  declare(has.nearest_even, "RoundingModeRTE");
+  declare(has.signs, "SignedZeroInfNanPreserve");
+  static constexpr auto trials = rounding_trials<T>();
+  return passes<T>(device, trials, m);
+}
+
 } // namespace
 
 std::array<bool, 3> probe_fused_fma(VulkanDevice& device) {
-  return {device.has("shaderFloat16") && device.has("storageBuffer16BitAccess") &&
-              passes<_Float16>(device, half_trials,
-                               "OpCapability Float16\nOpCapability StorageBuffer16BitAccess"),
-          passes<float>(device, single_trials, ""),
-          device.has("shaderFloat64") && passes<double>(device, double_trials, "OpCapability Float64")};
+  return {fuses<_Float16>(device, half_trials), fuses<float>(device, single_trials),
+          fuses<double>(device, double_trials)};
+}
+
+std::array<bool, 3> probe_exact_rounding(VulkanDevice& device) {
+  const auto& f = device.info().float_controls;
+  return {rounds_exactly<_Float16>(device, {f.shaderDenormPreserveFloat16, f.shaderRoundingModeRTEFloat16,
+                                            f.shaderSignedZeroInfNanPreserveFloat16}),
+          rounds_exactly<float>(device, {f.shaderDenormPreserveFloat32, f.shaderRoundingModeRTEFloat32,
+                                         f.shaderSignedZeroInfNanPreserveFloat32}),
+          rounds_exactly<double>(device, {f.shaderDenormPreserveFloat64, f.shaderRoundingModeRTEFloat64,
+                                          f.shaderSignedZeroInfNanPreserveFloat64})};
 }
 
 } // namespace lanewise::runtime

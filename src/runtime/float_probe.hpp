@@ -1,4 +1,4 @@
-// Whether a device's Fma rounds once. Vulkan leaves it open and no property tells, so a few values are tried.
+// What a device's floats do that no property tells: a few values are tried.
 #pragma once
 
 #include <array>
@@ -7,7 +7,13 @@
 
 namespace lanewise::runtime {
 
-/// By width: index 0: 16 bits, 1: 32, 2: 64. False where the device lacks the type or the trial fails.
+/// Whether Fma rounds once, which Vulkan leaves open. By width: index 0: 16 bits, 1: 32, 2: 64. False where
+/// the device lacks the type or the trial fails.
 [[nodiscard]] std::array<bool, 3> probe_fused_fma(VulkanDevice& device);
+
+/// Whether Trunc, RoundEven, Floor and Ceil give every bit: the sign of a zero, ties, whole numbers however
+/// large. By width, as above. lavapipe (Mesa 22.3.6, 25.0.7) does not where its vectors are wider than the
+/// processor's (f64 without AVX-512, all with LP_NATIVE_VECTOR_WIDTH=512): it goes by way of i32 there.
+[[nodiscard]] std::array<bool, 3> probe_exact_rounding(VulkanDevice& device);
 
 } // namespace lanewise::runtime

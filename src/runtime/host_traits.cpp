@@ -27,6 +27,7 @@ HostTraits host_traits(VulkanDevice& device) {
                                                        f.shaderSignedZeroInfNanPreserveFloat32 == VK_TRUE,
                                                        f.shaderSignedZeroInfNanPreserveFloat64 == VK_TRUE};
   traits.device.fused_fma = probe_fused_fma(device);
+  traits.device.exact_rounding = probe_exact_rounding(device);
   traits.device.int64_atomics = device.has("shaderBufferInt64Atomics");
   traits.device.int64_lds_atomics = device.has("shaderSharedInt64Atomics");
   traits.device.shader_clock = device.has("shaderSubgroupClock");

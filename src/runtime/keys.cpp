@@ -62,7 +62,8 @@ void add_options(KeyWriter& key, const CompileOptions& options) {
     key.add(d.floats.denorm_preserve[k])
         .add(d.floats.round_nearest_even[k])
         .add(d.floats.signed_zero_inf_nan_preserve[k])
-        .add(d.fused_fma[k]);
+        .add(d.fused_fma[k])
+        .add(d.exact_rounding[k]);
   key.add(d.int64_lds_atomics).add(d.int64_atomics).add(d.shader_clock);
   for (const bool partial : options.partial_workgroups) key.add(partial);
   key.add(d.reconverges).add(d.uniform_control_flow).add(d.unaligned_global).add(d.coroutines);

@@ -20,6 +20,8 @@ struct FloatTraits {
 struct DeviceTraits {
   FloatTraits floats;
   std::array<bool, 3> fused_fma{}; ///< Fma with NoContraction rounds once; else it is computed in integers
+  /// Trunc, RoundEven, Floor and Ceil give every bit, by width; else they are made of integers.
+  std::array<bool, 3> exact_rounding{true, true, true};
   bool int64_lds_atomics = true;   ///< shaderSharedInt64Atomics
   bool int64_atomics = true;       ///< shaderBufferInt64Atomics
   bool shader_clock = false;       ///< VK_KHR_shader_clock

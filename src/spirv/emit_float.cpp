@@ -45,8 +45,9 @@ namespace {
 // -- arithmetic
 // ---------------------------------------------------------------------------------------------------
 
+[[nodiscard]] unsigned width_index(Type t) { return t == Type::f16 ? 0 : t == Type::f32 ? 1 : 2; }
 [[nodiscard]] bool has_fused(const EmitOptions& o, Type t) {
-  return o.device.fused_fma[t == Type::f16 ? 0 : t == Type::f32 ? 1 : 2];
+  return o.device.fused_fma[width_index(t)];
 }
 Expr multiply_add(Code& c, std::span<const Expr> x, const FloatCall& call) {
   if (call.control.round == 0 && has_fused(call.options, call.type)) return fma(x[0], x[1], x[2]);
@@ -141,6 +142,24 @@ Expr canonicalize(Code&, std::span<const Expr> x, const FloatCall& call) {
 // -- rounding to integers
 // --------------------------------------------------------------------------------------------
 
+/// Trunc, RoundEven, Floor or Ceil.
+Expr rounded(GLSLstd450 op, Expr x, const EmitOptions& o) {
+  return o.device.exact_rounding[width_index(x.type)] ? glsl(op, x) : soft_round(op, x);
+}
+
+template <GLSLstd450 op>
+Expr round_to_integer(Code&, std::span<const Expr> x, const FloatCall& call) {
+  return rounded(op, x[0], call.options);
+}
+
+template <GLSLstd450 op>
+void write_rounding(Emitter& e, Value v) {
+  const FloatControl c = control(e, v);
+  if (c.flush_in || c.flush_out || !e.options.device.exact_rounding[width_index(e.f[v].type)])
+    return write_float_call(e, v, round_to_integer<op>);
+  e.make_glsl(v, op, {e.operand_id(v, 0)});
+}
+
 template <GLSLstd450 op>
 Expr through_glsl(Code&, std::span<const Expr> x, const FloatCall&) {
   return glsl(op, x[0]);
@@ -156,7 +175,7 @@ void write_glsl(Emitter& e, Value v) {
 /// x - floor(x), at most the number before 1; the sum is exact but for that case.
 Expr fract(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const FloatFormat f = call.format();
-  const Expr rest = x[0] - glsl(GLSLstd450Floor, x[0]);
+  const Expr rest = x[0] - rounded(GLSLstd450Floor, x[0], call.options);
   const Expr largest = as_float(c.constant(integer_like(call.type), f.one() - 1), call.type);
   return select(rest < largest, rest, select(rest != rest, rest, largest));
 }
@@ -194,7 +213,7 @@ template <GLSLstd450 op>
 Expr turns(Code& c, std::span<const Expr> x, const FloatCall& call) {
   const bool convert = call.type != Type::f32;
   const Expr single = convert ? c.unary(spv::Op::OpFConvert, x[0], Type::f32) : x[0];
-  const Expr rest = single - glsl(GLSLstd450RoundEven, single);
+  const Expr rest = single - rounded(GLSLstd450RoundEven, single, call.options);
   const Expr circle = as_float(c.constant(Type::i32, 0x40c9'0fdb), Type::f32); // 2 pi
   Expr y = glsl(op, rest * circle);
   if (op == GLSLstd450Sin) // -0 less -0 is +0
@@ -265,10 +284,10 @@ void add_float_handlers(HandlerTable& t) {
   t[index_of(Op::fabs)] = write_absolute;
   t[index_of(Op::fclamp)] = float_call<clamp>;
   t[index_of(Op::fcanonicalize)] = float_call<canonicalize>;
-  t[index_of(Op::ftrunc)] = write_glsl<GLSLstd450Trunc>;
-  t[index_of(Op::ffloor)] = write_glsl<GLSLstd450Floor>;
-  t[index_of(Op::fceil)] = write_glsl<GLSLstd450Ceil>;
-  t[index_of(Op::frndne)] = write_glsl<GLSLstd450RoundEven>;
+  t[index_of(Op::ftrunc)] = write_rounding<GLSLstd450Trunc>;
+  t[index_of(Op::ffloor)] = write_rounding<GLSLstd450Floor>;
+  t[index_of(Op::fceil)] = write_rounding<GLSLstd450Ceil>;
+  t[index_of(Op::frndne)] = write_rounding<GLSLstd450RoundEven>;
   t[index_of(Op::ffract)] = float_call<fract>;
   t[index_of(Op::fsqrt)] = write_glsl<GLSLstd450Sqrt>;
   t[index_of(Op::frcp)] = write_reciprocal;

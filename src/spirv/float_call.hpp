@@ -31,6 +31,8 @@ void float_call(Emitter& e, ir::Value v) {
 /// What SPIR-V's own operations do.
 [[nodiscard]] inline bool plain(ir::FloatControl c) { return c.round == 0 && !c.flush_in && !c.flush_out; }
 
+/// Trunc, RoundEven, Floor or Ceil of `x` on its bits (soft_round.cpp).
+[[nodiscard]] Expr soft_round(GLSLstd450 op, Expr x);
 /// x * 2^exponent with one rounding (FloatControl::round), whatever the numbers.
 [[nodiscard]] Expr scale_exactly(Expr x, Expr exponent, unsigned round);
 /// Whether a magnitude `q` gets one more in the last place: `rest` was cut off, `half` is half of a unit of

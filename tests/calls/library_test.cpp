@@ -386,6 +386,7 @@ TEST_F(Library, EveryInputIsInTheKey) {
   keys.push_back(options([](auto& o) { o.host.subgroup_size = 64; }));
   keys.push_back(options([](auto& o) { o.host.subgroup_operations = true; }));
   keys.push_back(options([](auto& o) { o.host.device.fused_fma[1] = true; }));
+  keys.push_back(options([](auto& o) { o.host.device.exact_rounding[2] = false; }));
   keys.push_back(options([](auto& o) { o.host.device.floats.denorm_preserve[0] = true; }));
   keys.push_back(options([](auto& o) { o.host.device.int64_atomics = false; }));
   keys.push_back(options([](auto& o) { o.without = {"mask_phis"}; }));

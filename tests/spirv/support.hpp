@@ -8,6 +8,7 @@
 #include "ir/builder.hpp"
 #include "ir/parser.hpp"
 #include "ir/printer.hpp"
+#include "runtime/float_probe.hpp"
 #include "runtime/vulkan_runner.hpp"
 #include "spirv/emit.hpp"
 #include "spirv/wave_lowering.hpp"
@@ -71,6 +72,8 @@ class Device {
   [[nodiscard]] DeviceTraits traits() const {
     DeviceTraits t;
     if (!device_) return t;
+    static const auto exact = runtime::probe_exact_rounding(*device_);
+    t.exact_rounding = exact;
     const auto& fc = device_->info().float_controls;
     t.floats.denorm_preserve = {fc.shaderDenormPreserveFloat16 != 0, fc.shaderDenormPreserveFloat32 != 0,
                                 fc.shaderDenormPreserveFloat64 != 0};
