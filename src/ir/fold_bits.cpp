@@ -59,6 +59,30 @@ Value absorb_and(Builder& b, const View& v, Value x, Value y) {
   return {};
 }
 
+/// What is known of `x` in lanes of m, if it is a constant: a register that holds one after a write under m does.
+///   select(m, 7, y) -> 7
+Value constant_in(const View& v, Value m, Value x) {
+  if (v.is_constant(x)) return x;
+  if (!v.is(x, Op::select) || v.arg(x, 0) != m || !v.is_constant(v.arg(x, 1))) return {};
+  return v.arg(x, 1);
+}
+
+/// m & (select(m, 7, y) < 3) -> m & (7 < 3): what is decided in all lanes of m is decided here. Only compares and only
+/// where a constant comes of it, so nothing is made that is not less.
+Value decided_in(Builder& b, const View& v, Value m, Value compare) {
+  switch (v.f[compare].op) {
+  case Op::eq:
+  case Op::ne:
+  case Op::ult:
+  case Op::ule:
+  case Op::slt:
+  case Op::sle: break;
+  default: return {};
+  }
+  const Value p = constant_in(v, m, v.arg(compare, 0)), q = constant_in(v, m, v.arg(compare, 1));
+  return p && q ? b.and_(m, b.emit(v.f[compare].op, {p, q})) : Value{};
+}
+
 // x & 0 -> 0    x & ones -> x    x & x -> x    x & !x -> 0
 // (x >> c) & (2^k - 1) -> ubfe(x, c, k)    bitcast(float) & 0x7fffffff -> bitcast(fabs)
 Value fold_and(Builder& b, const Request& r) {
@@ -71,6 +95,10 @@ Value fold_and(Builder& b, const Request& r) {
   if (const Value w = through_ballots(b, v)) return w;
   if (const Value w = absorb_and(b, v, x, y)) return w;
   if (const Value w = absorb_and(b, v, y, x)) return w;
+  if (r.type == Type::u1) {
+    if (const Value w = decided_in(b, v, x, y)) return w;
+    if (const Value w = decided_in(b, v, y, x)) return w;
+  }
   if (!v.is_constant(y)) return {};
   const uint64_t c = v.bits(y);
   if (r.type == Type::i32 && v.is(x, Op::lshr) && v.is_constant(v.arg(x, 1)) && std::has_single_bit(c + 1)) {

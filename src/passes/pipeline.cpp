@@ -32,6 +32,14 @@ Expected<bool> drop_selects(ir::Function& f, Context& context) {
   return context.report.exec_select.changed;
 }
 
+/// Scratch that became values brings constants to light, and branches on them.
+template <bool (*pass)(ir::Function&)>
+Expected<bool> behind_scratch_values(ir::Function& f, Context& context) {
+  const auto& done = context.report.passes;
+  const auto values = std::ranges::find(done, std::string_view("scratch_values"), &PassTime::pass);
+  return values != done.end() && values->changed && pass(f);
+}
+
 enum class Need : uint8_t { optional, required };
 using enum Need;
 
@@ -51,6 +59,8 @@ constexpr std::array kPasses{
     Pass{"resolve_flat", always<resolve_flat>},
     Pass{"scratch_values", always<scratch_values>},
     Pass{"lane_spills", always<lane_spills>},
+    Pass{"simplify", behind_scratch_values<simplify>},
+    Pass{"cfg_cleanup", behind_scratch_values<cfg_cleanup>},
     Pass{"wave_fences", always<wave_fences>},
     Pass{"mask_phis", always<mask_phis>},
     Pass{"dead_code", always<dead_code>},

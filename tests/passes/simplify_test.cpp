@@ -215,6 +215,15 @@ TEST(Simplify, Selects) {
 
 TEST(Simplify, Masks) {
   const Case cases[] = {
+      // decided in all lanes of the mask
+      {"%1 = i32 select %m, i32 7, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %m, %2", "false"},
+      {"%1 = i32 select %m, i32 2, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %2, %m", "m"},
+      {"%1 = i32 select %m, i32 2, %a\n %3 = i32 select %m, i32 2, %b\n %2 = u1 ne %1, %3\n %r = u1 and %2, %m",
+       "false"},
+      {"%1 = i32 select %n, i32 7, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %m, %2",
+       "and(m, ult(select(n, 7, a), 3))"},
+      {"%1 = i32 select %m, %b, i32 7\n %2 = u1 ult %1, i32 3\n %r = u1 and %m, %2",
+       "and(m, ult(select(m, b, 7), 3))"},
       {"%1 = uniform i32 ballot %m\n %r = u1 lane_bit %1", "m"},
       {"%1 = u1 lane_bit %s\n %r = uniform i32 ballot %1", "s"},
       {"%1 = uniform i32 ballot %m\n %2 = uniform i32 ballot %n\n %3 = uniform i32 and %1, %2\n %r = u1 "
