@@ -45,6 +45,7 @@ runtime::CompileOptions options() {
   o.host.subgroup_size = 32;
   o.host.subgroup_operations = true;
   o.host.device.unaligned_global = true;
+  o.host.device.reconverges = true; // diverge has the most to do
   o.partial_workgroups = {};
   return o;
 }
@@ -62,6 +63,7 @@ bool measure(const container::ShaderBinary& binary, const container::Kernel& ker
     };
     add(compiled->passes);
     for (const auto& callee : compiled->callee_passes) add(callee);
+    passes["diverge"] = t.diverge_us;
     if (run == 0) {
       m.instructions = compiled->reached_instructions;
       m.values = compiled->translated_values;
@@ -116,14 +118,16 @@ void print(std::string_view title, const std::vector<Measured>& kernels) {
 
 /// Lane demand against translation (docs/lane-demand.md, "Cost").
 void print_lane_demand(std::string_view what, std::vector<Measured> list) {
-  const auto lanes = [](const Measured& m) { return m.pass("exec_select") + m.pass("lane_spills"); };
+  const auto lanes = [](const Measured& m) {
+    return m.pass("exec_select") + m.pass("lane_spills") + m.pass("diverge");
+  };
   const auto share = [&](const Measured& m) { return lanes(m) / m.stages[0]; };
   std::ranges::sort(list, std::ranges::greater{}, share);
   const auto slower = std::ranges::count_if(list, [&](const Measured& m) { return share(m) > 1; });
   for (const Measured& m : list | std::views::take(std::clamp<ptrdiff_t>(slower, 4, 20)))
-    fmt::print("  exec_select and lane_spills {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n", lanes(m),
+    fmt::print("  exec_select, lane_spills and diverge {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n", lanes(m),
                m.stages[0], share(m), m.name);
-  fmt::print("exec_select and lane_spills took longer than translation in {} of {} {}\n", slower, list.size(),
+  fmt::print("exec_select, lane_spills and diverge took longer than translation in {} of {} {}\n", slower, list.size(),
              what);
 }
 

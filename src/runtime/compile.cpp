@@ -204,7 +204,9 @@ Expected<ir::Program> lower_to_seat(const ir::Program& program, const container:
   for_each_function(*lowered, [&](ir::Function& f) {
     const bool reconverges = options.host.device.reconverges || result.seating.independent; // nobody to meet
     if (diverges) {
+      Stopwatch alone;
       const auto diverged = passes::diverge(f, {.reconverges = reconverges});
+      result.times.diverge_us += alone.lap();
       result.diverged.regions += diverged.regions;
       result.diverged.loops += diverged.loops;
       result.diverged.known += diverged.known;
@@ -253,6 +255,7 @@ Expected<ir::Program> lower(const ir::Program& program, const container::Kernel&
       result.seating = tried.seating;
       if (options.observe) return lower_to_seat(program, kernel, options, result);
       result.times.lower_us = tried.times.lower_us;
+      result.times.diverge_us = tried.times.diverge_us;
       result.diverged = tried.diverged;
       result.lowered_values = tried.lowered_values;
       return lowered;

@@ -75,6 +75,7 @@ struct CompileOptions {
 
 struct StageTimes {
   double translate_us = 0, passes_us = 0, lower_us = 0, emit_us = 0, validate_us = 0;
+  double diverge_us = 0; ///< of lower_us
   /// Validation is no part of recompiling.
   [[nodiscard]] double total_us() const { return translate_us + passes_us + lower_us + emit_us; }
 };
