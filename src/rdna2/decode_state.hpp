@@ -33,7 +33,9 @@ extern const CodeTables code_tables;
 
 /// Decoding returns null or what is wrong, a text with static storage.
 using Problem = const char*;
-inline constexpr Problem truncated = "instruction is truncated";
+/// Compared by address, so one object for all files: equal literals need not be.
+inline constexpr char truncated_text[] = "instruction is truncated";
+inline constexpr Problem truncated = truncated_text;
 
 /// One instruction on its way from words to `Instruction`.
 struct DecodeState {
