@@ -102,8 +102,9 @@ ModuleFuture ModuleCache::get(const std::string& key, Compile compile) {
     if (at == slots_.end()) at = slots_.emplace(hash, Slot{.key = key});
     at->second.future = future;
   }
-  pool_.run([this, key, hash, promise, compile = std::move(compile)] {
+  pool_.run([this, key, hash, promise, compile = std::move(compile)]() mutable {
     ModuleResult result = make(key, compile);
+    compile = nullptr; // who waits for the result finds nothing held by the job any more
     {
       Kept<CompiledModule> kept;
       if (result) kept = {budget_, *result, memory_of(**result)};
