@@ -125,10 +125,10 @@ void print_lane_demand(std::string_view what, std::vector<Measured> list) {
   std::ranges::sort(list, std::ranges::greater{}, share);
   const auto slower = std::ranges::count_if(list, [&](const Measured& m) { return share(m) > 1; });
   for (const Measured& m : list | std::views::take(std::clamp<ptrdiff_t>(slower, 4, 20)))
-    fmt::print("  exec_select, lane_spills and diverge {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n", lanes(m),
-               m.stages[0], share(m), m.name);
-  fmt::print("exec_select, lane_spills and diverge took longer than translation in {} of {} {}\n", slower, list.size(),
-             what);
+    fmt::print("  exec_select, lane_spills and diverge {:.0f} us, translation {:.0f} us, {:.2f} times: {}\n",
+               lanes(m), m.stages[0], share(m), m.name);
+  fmt::print("exec_select, lane_spills and diverge took longer than translation in {} of {} {}\n", slower,
+             list.size(), what);
 }
 
 } // namespace

@@ -16,15 +16,15 @@ enum class BrokenRule : uint8_t {
   read_first_skips_lane_0,  ///< read_first of an empty mask is forgotten
   dpp_reads_own_lane,       ///< dpp demands its operand where it is demanded itself
   permute_reads_own_lane,
-  ballot_reads_nothing,     ///< ballot and any demand nothing
-  both_masks_excused,       ///< both operands of an `and` are demanded only under the other
-  back_edge_same_iteration, ///< formulas cross a back edge unchanged
-  loops_left_unquantified,  ///< formulas leave a loop unchanged
-  loop_phi_unchecked,       ///< loop masks keep their assumption without the induction step
-  wrong_way_into_a_join,    ///< an edge takes the claims of its neighbour
-  taken_branch_empty,       ///< a mask is called empty on the edge that is taken because it is not
-  phi_forgets_an_edge,      ///< a phi does not pass its demand to its last incoming value
-  no_mask_is_empty,         ///< read_first takes every mask for one with a lane
+  ballot_reads_nothing,          ///< ballot and any demand nothing
+  both_masks_excused,            ///< both operands of an `and` are demanded only under the other
+  back_edge_same_iteration,      ///< formulas cross a back edge unchanged
+  loops_left_unquantified,       ///< formulas leave a loop unchanged
+  loop_phi_unchecked,            ///< loop masks keep their assumption without the induction step
+  wrong_way_into_a_join,         ///< an edge takes the claims of its neighbour
+  taken_branch_empty,            ///< a mask is called empty on the edge that is taken because it is not
+  phi_forgets_an_edge,           ///< a phi does not pass its demand to its last incoming value
+  no_mask_is_empty,              ///< read_first takes every mask for one with a lane
   implicit_level_reads_own_lane, ///< a sample demands its address where it is demanded itself
   export_forgets_who,            ///< the active mask of an export is demanded in its own lanes only
   other_pattern_counts, ///< what is known of the lanes read is taken from a mask that came by another pattern

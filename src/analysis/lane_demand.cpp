@@ -254,7 +254,8 @@ void LaneDemand::for_each_demand(Value user, const Each& each) {
   case Op::image_sample_implicit: // the level comes from the addresses of the quad, whoever in it is off
     if (lanes == kFalse) return;
     for (unsigned i = 0; i < operands.size(); ++i)
-      each(i, i == ir::kImageActive || masks_.breaks(BrokenRule::implicit_level_reads_own_lane) ? lanes : kTrue);
+      each(i,
+           i == ir::kImageActive || masks_.breaks(BrokenRule::implicit_level_reads_own_lane) ? lanes : kTrue);
     return;
   case Op::export_: {
     const Formula on = masks_.formula_of(operands[0]);

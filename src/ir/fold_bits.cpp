@@ -59,7 +59,8 @@ Value absorb_and(Builder& b, const View& v, Value x, Value y) {
   return {};
 }
 
-/// What is known of `x` in lanes of m, if it is a constant: a register that holds one after a write under m does.
+/// What is known of `x` in lanes of m, if it is a constant: a register that holds one after a write under m
+/// does.
 ///   select(m, 7, y) -> 7
 Value constant_in(const View& v, Value m, Value x) {
   if (v.is_constant(x)) return x;
@@ -67,8 +68,8 @@ Value constant_in(const View& v, Value m, Value x) {
   return v.arg(x, 1);
 }
 
-/// m & (select(m, 7, y) < 3) -> m & (7 < 3): what is decided in all lanes of m is decided here. Only compares and only
-/// where a constant comes of it, so nothing is made that is not less.
+/// m & (select(m, 7, y) < 3) -> m & (7 < 3), where the compare is of constants in all lanes of m, so that it
+/// folds.
 Value decided_in(Builder& b, const View& v, Value m, Value compare) {
   switch (v.f[compare].op) {
   case Op::eq:

@@ -8,7 +8,7 @@ namespace lanewise::ir {
 
 /// imm of image_sample and image_sample_implicit (RDNA2 ISA, "Image Sample" and "Image Addressing").
 struct ImageAccess {
-  /// In the order of MIMG's DIM field.
+  /// In the order of MIMG's DIM field. The last two cannot be sampled.
   enum class Dimension : uint8_t { d1, d2, d3, cube, d1_array, d2_array, d2_msaa, d2_msaa_array };
   /// Where the level of detail comes from. The first two ask the quad: image_sample_implicit.
   enum class Level : uint8_t {

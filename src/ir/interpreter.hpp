@@ -36,7 +36,8 @@ struct ImageSample {
   std::array<uint32_t, kImageWords + kSamplerWords> descriptors{}; ///< the image's, then the sampler's
   unsigned address_words = 0;
   unsigned place_in_quad = 0; ///< of the lane: 0 and 1 lie in one row, 2 and 3 in the next
-  /// Of the lanes of the quad, whether they are on or off; if the level is given, all four are the lane's own.
+  /// Of the lanes of the quad, whether they are on or off; if the level is given, all four are the lane's
+  /// own.
   std::array<std::array<uint32_t, kMaxImageAddressWords>, 4> address{};
 };
 
@@ -48,7 +49,8 @@ struct LaneExport {
   std::array<uint32_t, 4> words{};
 };
 
-/// Images and what comes behind exports: the interpreter knows who samples and exports what, not what that means.
+/// Images and what comes behind exports: the interpreter knows who samples and exports what, not what that
+/// means.
 class InterpreterGraphics {
  public:
   virtual ~InterpreterGraphics() = default;
@@ -88,8 +90,8 @@ struct InterpreterResult {
 
 /// Errors: `check` for IR that the verifier refuses; `call` for an impossible dispatch; `input` for an access
 /// outside memory, a trap, or a barrier that not all waves reach, with guest pc, workgroup, wave and lane;
-/// `limit` when max_instructions is exceeded; `unsupported` for buffer formats, by number, and for samples and exports
-/// without InterpreterDispatch::graphics.
+/// `limit` when max_instructions is exceeded; `unsupported` for buffer formats, by number, and for samples
+/// and exports without InterpreterDispatch::graphics.
 [[nodiscard]] Expected<InterpreterResult> interpret(const Function& f, const InterpreterDispatch& dispatch,
                                                     InterpreterMemory& memory);
 

@@ -6,8 +6,7 @@
 namespace lanewise::ir::interpreter {
 namespace {
 
-/// What a lane without a quad beside it reads; subgroups of one or two invocations carry no quads.
-constexpr unsigned kQuad = 4;
+constexpr unsigned kQuad = 4; ///< lanes
 
 } // namespace
 

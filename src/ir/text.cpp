@@ -60,7 +60,20 @@ const std::array kAccessFlags{
     Flag{"flush_in", access_bits({.flush_in = true})},   Flag{"flush_out", access_bits({.flush_out = true})},
 };
 
-enum class Style : uint8_t { plain, input, index, half, pattern, control, compare, access, image, export_, trap, barrier };
+enum class Style : uint8_t {
+  plain,
+  input,
+  index,
+  half,
+  pattern,
+  control,
+  compare,
+  access,
+  image,
+  export_,
+  trap,
+  barrier
+};
 
 Style style(Op op) {
   switch (op) {

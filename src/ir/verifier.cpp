@@ -321,6 +321,7 @@ class Verifier {
     const auto a = ImageAccess::unpack(inst.imm);
     if (a.level > ImageAccess::Level::derivatives || a.implicit() != (inst.op == Op::image_sample_implicit))
       return report("takes its level otherwise than the operation says", v);
+    if (a.dimension >= ImageAccess::Dimension::d2_msaa) return report("samples a multisampled image", v);
     if (inst.operand_count != kImageAddress + a.address_words())
       return report(fmt::format("has {} words of address, needs {}", inst.operand_count - kImageAddress,
                                 a.address_words()),

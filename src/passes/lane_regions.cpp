@@ -34,7 +34,8 @@ class Finder {
       work_.pop_back();
       for (const Value user : users_.of(v)) {
         const OpKind kind = info(f_[user].op).kind;
-        if (kind == OpKind::pure || kind == OpKind::phi || kind == OpKind::load || kind == OpKind::image) vary(user);
+        if (kind == OpKind::pure || kind == OpKind::phi || kind == OpKind::load || kind == OpKind::image)
+          vary(user);
         if (f_[user].op == Op::cond_br) lanes_part(Block{home_[user.index]});
       }
     }

@@ -76,20 +76,6 @@ OpFunctionEnd
 
 constexpr const char* fma_body = "%result = OpExtInst %float %glsl Fma %a %b %c";
 
-/// Trunc, RoundEven, Floor and Ceil of a, one after the other, again and again.
-constexpr const char* rounding_body = R"(
-%turn = OpBitwiseAnd %u32 %x %c3
-%r0 = OpExtInst %float %glsl Trunc %a
-%r1 = OpExtInst %float %glsl RoundEven %a
-%r2 = OpExtInst %float %glsl Floor %a
-%r3 = OpExtInst %float %glsl Ceil %a
-%is0 = OpIEqual %bool %turn %c0
-%is1 = OpIEqual %bool %turn %c1
-%is2 = OpIEqual %bool %turn %c2
-%s2 = OpSelect %float %is2 %r2 %r3
-%s1 = OpSelect %float %is1 %r1 %s2
-%result = OpSelect %float %is0 %r0 %s1)";
-
 template <class T>
 struct Trial {
   T a, b, c, result;
@@ -113,31 +99,34 @@ constexpr std::array<Trial<double>, 3> double_trials{{
     {1 + 0x1p-52, 1 - 0x1p-52, -1, -0x1p-104},
 }};
 
-/// Zeros keep the sign of what was rounded to them; a number with its last digit behind the point loses that
-/// one only. Enough of them to fill the vectors of a processor: a workgroup that does not is compiled
-/// otherwise.
+/// Item i takes the operation i % 4.
+constexpr const char* rounding_body = R"(
+%operation = OpBitwiseAnd %u32 %x %c3
+%is0 = OpIEqual %bool %operation %c0
+%is1 = OpIEqual %bool %operation %c1
+%is2 = OpIEqual %bool %operation %c2
+%r0 = OpExtInst %float %glsl Trunc %a
+%r1 = OpExtInst %float %glsl RoundEven %a
+%r2 = OpExtInst %float %glsl Floor %a
+%r3 = OpExtInst %float %glsl Ceil %a
+%s2 = OpSelect %float %is2 %r2 %r3
+%s1 = OpSelect %float %is1 %r1 %s2
+%result = OpSelect %float %is0 %r0 %s1)";
+
+/// 2^(digits - 2): the largest power with a digit behind the point.
 template <class T>
-constexpr auto rounding_trials() {
-  const auto half = static_cast<T>(0.5);
-  const T large = sizeof(T) == 2 ? T(0x1p9) : sizeof(T) == 4 ? T(0x1p22) : static_cast<T>(0x1p51);
-  const std::array<Trial<T>, 12> kinds{{
-      {-half / 2, 0, 0, -T(0)},
-      {-half / 2, 0, 0, -T(0)},
-      {-T(0), 0, 0, -T(0)},
-      {-half / 2, 0, 0, -T(0)},
-      {large + half, 0, 0, large},
-      {large + half, 0, 0, large},
-      {large + half, 0, 0, large},
-      {large + half, 0, 0, large + 1},
-      {-large - half, 0, 0, -large},
-      {-large - half, 0, 0, -large},
-      {-large - half, 0, 0, -large - 1},
-      {-large - half, 0, 0, -large},
-  }};
-  std::array<Trial<T>, 64> trials{};
-  for (size_t i = 0; i < trials.size(); ++i) trials[i] = kinds[i % kinds.size()];
-  return trials;
-}
+constexpr T large = sizeof(T) == 2   ? T(0x1p9)
+                    : sizeof(T) == 4 ? T(0x1p22)
+                                     : static_cast<T>(0x1p51);
+template <class T>
+constexpr std::array<T, 4> rounded_numbers{T(-0.25), -T(0), large<T> + T(0.5), -large<T> - T(0.5)};
+/// By operation. Zeros keep the sign of what was rounded to them; a number with its last digit behind the
+/// point loses that one only.
+template <class T>
+constexpr std::array<std::array<T, 4>, 4> rounded_results{{{-T(0), -T(0), large<T>, -large<T>},
+                                                           {-T(0), -T(0), large<T>, -large<T>},
+                                                           {T(-1), -T(0), large<T>, -large<T> - 1},
+                                                           {-T(0), -T(0), large<T> + 1, -large<T>}}};
 
 /// What a trial's module is made of besides the frame.
 struct Module {
@@ -204,7 +193,10 @@ bool rounds_exactly(VulkanDevice& device, const FloatModes& has) {
   declare(has.denorms, "DenormPreserve");
   declare(has.nearest_even, "RoundingModeRTE");
   declare(has.signs, "SignedZeroInfNanPreserve");
-  static constexpr auto trials = rounding_trials<T>();
+  // As many as fill the vectors of a processor: a workgroup that does not may be compiled otherwise.
+  std::array<Trial<T>, 64> trials{};
+  for (size_t i = 0; i < trials.size(); ++i)
+    trials[i] = {rounded_numbers<T>[i / 4 % 4], 0, 0, rounded_results<T>[i % 4][i / 4 % 4]};
   return passes<T>(device, trials, m);
 }
 

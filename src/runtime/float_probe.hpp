@@ -13,7 +13,7 @@ namespace lanewise::runtime {
 
 /// Whether Trunc, RoundEven, Floor and Ceil give every bit: the sign of a zero, ties, whole numbers however
 /// large. By width, as above. lavapipe (Mesa 22.3.6, 25.0.7) does not where its vectors are wider than the
-/// processor's (f64 without AVX-512, all with LP_NATIVE_VECTOR_WIDTH=512): it goes by way of i32 there.
+/// processor's: f64 without AVX-512.
 [[nodiscard]] std::array<bool, 3> probe_exact_rounding(VulkanDevice& device);
 
 } // namespace lanewise::runtime

@@ -22,9 +22,9 @@ struct DeviceTraits {
   std::array<bool, 3> fused_fma{}; ///< Fma with NoContraction rounds once; else it is computed in integers
   /// Trunc, RoundEven, Floor and Ceil give every bit, by width; else they are made of integers.
   std::array<bool, 3> exact_rounding{true, true, true};
-  bool int64_lds_atomics = true;   ///< shaderSharedInt64Atomics
-  bool int64_atomics = true;       ///< shaderBufferInt64Atomics
-  bool shader_clock = false;       ///< VK_KHR_shader_clock
+  bool int64_lds_atomics = true; ///< shaderSharedInt64Atomics
+  bool int64_atomics = true;     ///< shaderBufferInt64Atomics
+  bool shader_clock = false;     ///< VK_KHR_shader_clock
   /// Invocations of a subgroup that take different ways are together again where these meet:
   /// VK_KHR_shader_subgroup_uniform_control_flow, or a device that runs them in lockstep.
   bool reconverges = false;

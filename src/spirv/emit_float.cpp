@@ -46,9 +46,7 @@ namespace {
 // ---------------------------------------------------------------------------------------------------
 
 [[nodiscard]] unsigned width_index(Type t) { return t == Type::f16 ? 0 : t == Type::f32 ? 1 : 2; }
-[[nodiscard]] bool has_fused(const EmitOptions& o, Type t) {
-  return o.device.fused_fma[width_index(t)];
-}
+[[nodiscard]] bool has_fused(const EmitOptions& o, Type t) { return o.device.fused_fma[width_index(t)]; }
 Expr multiply_add(Code& c, std::span<const Expr> x, const FloatCall& call) {
   if (call.control.round == 0 && has_fused(call.options, call.type)) return fma(x[0], x[1], x[2]);
   return soft_fma(c, x, call);

@@ -842,8 +842,8 @@ b2: from b1
      2, 0},
 };
 
-/// Statements of the case go behind the common beginning; %id0 is the lane's index, %image the descriptors of an image
-/// and a sampler.
+/// Statements of the case go behind the common beginning; %id0 is the lane's index, %image the descriptors of
+/// an image and a sampler.
 inline std::string demand_program(const DemandCase& c) {
   std::string text = kDemandBegin;
   if (std::string_view(c.body).find("%id0") != std::string_view::npos) text += "  %id0 = i32 lane_id\n";

@@ -66,6 +66,8 @@ constexpr Refused kRefused[] = {
      "takes its level otherwise than the operation says"},
     {"%1 = i32 image_sample.2d.zero %image, u1 true, i32 1, i32 2",
      "gives another number of components than asked for"},
+    {"%1 = i32 image_sample.2d_msaa.zero.mask1 %image, u1 true, i32 1, i32 2, i32 3",
+     "samples a multisampled image"},
     {"%1 = i64 image_sample.2d.zero.mask1 %image, u1 true, i32 1, i32 2", "cannot have a result of type i64"},
     {"%1 = i32 image_sample.2d.zero.mask1 %image, i32 1, i32 1, i32 2", "operand 12 has the wrong type i32"},
     {"export.mrt0 u1 true, i32 1, i32 2", "has the wrong number of words"},

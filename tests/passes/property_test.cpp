@@ -19,8 +19,8 @@ std::vector<bool> varying(const ir::Function& f) {
     for (const ir::BasicBlock& b : f.blocks)
       for (const ir::Value v : b.instructions) {
         const ir::OpKind kind = ir::info(f[v].op).kind;
-        const bool follows = kind == ir::OpKind::pure || kind == ir::OpKind::load || kind == ir::OpKind::image ||
-                             kind == ir::OpKind::phi;
+        const bool follows = kind == ir::OpKind::pure || kind == ir::OpKind::load ||
+                             kind == ir::OpKind::image || kind == ir::OpKind::phi;
         const auto operands = f.operands(v);
         const bool now =
             !f.derive_uniform(f[v].op, {}, f[v].imm) ||

@@ -218,7 +218,8 @@ TEST(Simplify, Masks) {
       // decided in all lanes of the mask
       {"%1 = i32 select %m, i32 7, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %m, %2", "false"},
       {"%1 = i32 select %m, i32 2, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %2, %m", "m"},
-      {"%1 = i32 select %m, i32 2, %a\n %3 = i32 select %m, i32 2, %b\n %2 = u1 ne %1, %3\n %r = u1 and %2, %m",
+      {"%1 = i32 select %m, i32 2, %a\n %3 = i32 select %m, i32 2, %b\n %2 = u1 ne %1, %3\n %r = u1 and %2, "
+       "%m",
        "false"},
       {"%1 = i32 select %n, i32 7, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %m, %2",
        "and(m, ult(select(n, 7, a), 3))"},

@@ -124,7 +124,6 @@ TEST_F(VulkanTest, RoundingIsTried) {
   const auto exact = probe_exact_rounding(*device());
   RecordProperty("exact_rounding_16_32_64",
                  std::to_string(exact[0]) + std::to_string(exact[1]) + std::to_string(exact[2]));
-  EXPECT_TRUE(exact[1]); // no driver is known to fail here
   EXPECT_TRUE(device()->take_validation_messages());
 }
 
