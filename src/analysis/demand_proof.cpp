@@ -22,7 +22,7 @@ class Prover : Obligations {
  public:
   Prover(const ir::Function& function, MaskAlgebra& masks, const LaneDemand& demand)
       : Obligations(function, masks, World::Model::masks), demand_(demand), gathered_(function),
-        entered_(function) {}
+        entered_(function, masks.dominators()) {}
 
   ProofReport run(const std::vector<ClaimedRewrite>& rewrites) {
     const auto start = std::chrono::steady_clock::now();

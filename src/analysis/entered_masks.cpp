@@ -18,12 +18,10 @@ std::optional<Value> EnteredMasks::on_edge(Block block, unsigned e) const {
 
 std::vector<Value> EnteredMasks::around(Block block) const {
   std::vector<Value> masks;
-  if (!dominators_.reachable(block)) return masks;
-  for (;; block = dominators_.idom(block)) {
-    if (f_[block].predecessors.size() == 1)
-      if (const auto m = on_edge(block, 0)) masks.push_back(*m);
-    if (block == Block{0}) return masks;
-  }
+  for (uint32_t b = block.index; b != cfg::none; b = dominators_.parent[b])
+    if (f_.blocks[b].predecessors.size() == 1)
+      if (const auto m = on_edge(Block{b}, 0)) masks.push_back(*m);
+  return masks;
 }
 
 } // namespace lanewise::analysis

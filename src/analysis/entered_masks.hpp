@@ -1,7 +1,7 @@
 // Masks that some lane is in, because the way to where they are read says so.
 #pragma once
 
-#include "ir/dominators.hpp"
+#include "cfg/dominators.hpp"
 #include "ir/ir.hpp"
 
 #include <optional>
@@ -13,7 +13,8 @@ namespace lanewise::analysis {
 /// saw as long as the place is not left: what dominates a block ran after m was made last.
 class EnteredMasks {
  public:
-  explicit EnteredMasks(const ir::Function& f) : f_(f), dominators_(f) {}
+  /// Both must outlive it.
+  EnteredMasks(const ir::Function& f, const cfg::Dominators& dominators) : f_(f), dominators_(dominators) {}
 
   /// The mask that is not empty when edge e into a block is taken, by the branch in front of it.
   [[nodiscard]] std::optional<ir::Value> on_edge(ir::Block block, unsigned e) const;
@@ -22,7 +23,7 @@ class EnteredMasks {
 
  private:
   const ir::Function& f_;
-  ir::Dominators dominators_;
+  const cfg::Dominators& dominators_;
 };
 
 } // namespace lanewise::analysis

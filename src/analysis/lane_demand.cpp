@@ -39,24 +39,72 @@ std::vector<Value> GatheredMasks::beside(Value gather, uint32_t block, bool othe
 }
 
 LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform)
-    : function_(function), masks_(masks), uniform_(uniform), gathered_(function), entered_(function),
-      demand_(function.value_count(), masks.usable() ? kFalse : kTrue),
-      block_of_(function.value_count(), cfg::none), mask_uses_(function.value_count()),
-      reads_(function.value_count()), dirty_(function.value_count()) {
+    : LaneDemand(function, masks, uniform, nullptr) {
+  if (masks.usable()) solve();
+}
+
+LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform,
+                       const Users& users)
+    : LaneDemand(function, masks, uniform, &users) {}
+
+LaneDemand::LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform,
+                       const Users* users)
+    : function_(function), masks_(masks), uniform_(uniform), users_(users), gathered_(function),
+      entered_(function, masks.dominators()),
+      demand_(function.value_count(), masks.usable() && !users ? kFalse : kTrue),
+      mask_uses_(function.value_count()), reads_(function.value_count()), dirty_(function.value_count()),
+      visits_(function.value_count()), place_of_(function.blocks.size(), cfg::none) {
   if (!masks.usable()) return; // everything is demanded everywhere
+  const std::vector<uint32_t>& order = masks_.order();
+  for (uint32_t i = 0; i < order.size(); ++i) place_of_[order[i]] = i;
+  waiting_.assign(order.size(), false);
   for (uint32_t b = 0; b < function.blocks.size(); ++b)
     for (Value v : function.blocks[b].instructions) {
-      block_of_[v.index] = b;
       note_mask_uses(v);
       const ir::Inst& inst = function[v];
       if (inst.op == Op::input && inst.imm == static_cast<uint64_t>(ir::Input::initial_exec))
         initial_exec_ = v;
+      if (users) continue;
       // What must happen whatever anybody reads: effects and terminators.
       const OpKind kind = ir::info(inst.op).kind;
-      dirty_[v.index] =
-          kind == OpKind::store || kind == OpKind::atomic || kind == OpKind::effect || kind == OpKind::end;
+      if (kind == OpKind::store || kind == OpKind::atomic || kind == OpKind::effect || kind == OpKind::end)
+        tell_operands_of(v);
     }
+}
+
+void LaneDemand::ask_for(Value asked) {
+  if (!users_ || !masks_.usable()) return;
+  if (solved_.empty()) solved_.resize(function_.value_count());
+  std::vector<Value> work;
+  // A value whose operands are asked for in lanes that it is asked for itself, and that was not solved yet.
+  const auto take = [&](Value v) {
+    const OpKind kind = ir::info(function_[v].op).kind;
+    if (solved_[v.index] || (kind != OpKind::pure && kind != OpKind::gather && kind != OpKind::phi))
+      return false;
+    solved_[v.index] = true;
+    demand_[v.index] = kFalse;
+    work.push_back(v);
+    return true;
+  };
+  take(asked);
+  while (!work.empty()) {
+    const Value v = work.back();
+    work.pop_back();
+    for (const Value user : users_->of(v))
+      if (!take(user)) tell_operands_of(user);
+  }
   solve();
+}
+
+/// Puts it among those whose operands have to be told what is asked of them.
+void LaneDemand::tell_operands_of(Value user) {
+  if (dirty_[user.index]) return;
+  const uint32_t place = place_of_[masks_.block_of(user)];
+  if (place == cfg::none) return; // unreachable
+  dirty_[user.index] = true;
+  if (waiting_[place]) return;
+  waiting_[place] = true;
+  queue_.push(place);
 }
 
 /// In the order of a block's instructions.
@@ -73,7 +121,7 @@ void LaneDemand::note_mask_uses(Value user) {
     MaskUses& uses = mask_uses_[operands[i].index];
     const bool first = !uses.last_choice && !uses.others;
     const bool beside =
-        uses.last_choice && !uses.read && block_of_[uses.last_choice.index] == block_of_[user.index];
+        uses.last_choice && !uses.read && masks_.block_of(uses.last_choice) == masks_.block_of(user);
     if (i == 0 && is_choice(function_[user]) && (first || beside))
       uses.last_choice = user;
     else
@@ -88,16 +136,8 @@ bool LaneDemand::chooses_alone(Value select) const {
 
 void LaneDemand::solve() {
   const std::vector<uint32_t>& order = masks_.order();
-  place_of_.assign(function_.blocks.size(), 0);
-  for (uint32_t i = 0; i < order.size(); ++i) place_of_[order[i]] = i;
-  waiting_.assign(order.size(), false);
-  visits_.assign(function_.value_count(), 0);
   // The last block that has something to say goes first: what is demanded in a loop settles before anything
   // in front of the loop is looked at.
-  for (uint32_t place = static_cast<uint32_t>(order.size()); place-- > 0;) {
-    waiting_[place] = true;
-    queue_.push(place);
-  }
   while (!queue_.empty()) {
     const uint32_t place = queue_.top();
     queue_.pop();
@@ -113,8 +153,8 @@ void LaneDemand::solve() {
 }
 
 void LaneDemand::want(Value v, Formula lanes, Block use) {
-  if (function_.is_constant(v) || lanes == kFalse) return;
-  const uint32_t definition = block_of_[v.index];
+  if (function_.is_constant(v) || lanes == kFalse || demand_[v.index] == kTrue) return;
+  const uint32_t definition = masks_.block_of(v);
   if (definition == cfg::none) return;
   lanes = function_[v].uniform && uniform_ == UniformValues::one_for_the_wave
               ? kTrue
@@ -124,13 +164,7 @@ void LaneDemand::want(Value v, Formula lanes, Block use) {
   // A demand that goes on growing around a loop becomes a mask around it, so that growing ends.
   if (visits_[v.index] > kPatience) joined = masks_.pool().outer(joined, true);
   demand_[v.index] = joined;
-  if (dirty_[v.index]) return;
-  dirty_[v.index] = true;
-  const uint32_t place = place_of_[definition];
-  if (!waiting_[place]) {
-    waiting_[place] = true;
-    queue_.push(place);
-  }
+  tell_operands_of(v);
 }
 
 /// The lanes that the demanded lanes of a dpp read from.
@@ -155,7 +189,7 @@ Formula LaneDemand::lanes_read_by_pattern(Value user) {
 Formula LaneDemand::masks_read_in(Value user) {
   Formula inside = kTrue;
   const bool other = masks_.breaks(BrokenRule::other_pattern_counts);
-  for (Value n : gathered_.beside(user, block_of_[user.index], other))
+  for (Value n : gathered_.beside(user, masks_.block_of(user), other))
     if (n != user && masks_.bounded().implies(demand_[user.index], masks_.formula_of(n)))
       inside = masks_.bounded().and_above(inside, masks_.formula_of(function_.operand(n, 0)));
   return inside;
@@ -180,7 +214,7 @@ bool LaneDemand::has_lane(Value mask, std::optional<Value> entered, Block block,
   if (std::ranges::find(assumed, mask) != assumed.end()) return true;
   if (assumed.size() == most) return false;
   assumed.push_back(mask);
-  const Block home{block_of_[mask.index]};
+  const Block home{masks_.block_of(mask)};
   for (unsigned e = 0; e < function_[home].predecessors.size(); ++e)
     if (!has_lane(function_.operand(mask, e), entered_.on_edge(home, e), function_[home].predecessors[e],
                   assumed))
@@ -276,7 +310,7 @@ void LaneDemand::for_each_demand(Value user, const Each& each) {
     if (lanes == kFalse) return;
     // The lowest lane of the mask; lane 0 if it is empty.
     each(0, masks_.breaks(BrokenRule::read_first_skips_lane_0) ||
-                    has_lane(operands[1], Block{block_of_[user.index]})
+                    has_lane(operands[1], Block{masks_.block_of(user)})
                 ? masks_.formula_of(operands[1])
                 : bounded.or_above(masks_.formula_of(operands[1]), masks_.lanes(1)));
     each(1, kTrue);
@@ -342,10 +376,10 @@ Value LaneDemand::observer(Value v, Value mask, const Users& users) {
   const Formula m = masks_.formula_of(mask);
   const auto asks = [&](Value operand, Formula lanes, Block use) {
     return operand == v &&
-           !masks_.bounded().implies(masks_.leave_loops(lanes, use, Block{block_of_[v.index]}), m);
+           !masks_.bounded().implies(masks_.leave_loops(lanes, use, Block{masks_.block_of(v)}), m);
   };
   for (Value user : users.of(v)) {
-    const Block block{block_of_[user.index]};
+    const Block block{masks_.block_of(user)};
     const auto operands = function_.operands(user);
     bool found = false;
     if (function_[user].op == Op::phi) {

@@ -37,10 +37,17 @@ enum class UniformValues : uint8_t { one_for_the_wave, lane_by_lane };
 
 class LaneDemand {
  public:
-  /// Near-linear: blocks are visited again only when the demand of a value in them grew, inner loops first.
+  /// Of all values. Near-linear: blocks are visited again only when the demand of a value in them grew, inner
+  /// loops first.
   LaneDemand(const ir::Function& function, MaskAlgebra& masks,
              UniformValues uniform = UniformValues::one_for_the_wave);
+  /// Of values that are asked for (`ask_for`) and those that it depends on. All others count as demanded
+  /// everywhere.
+  LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform, const Users& users);
 
+  /// Solves the demand of a value, at the cost of what leads from it to observers. What was solved before
+  /// stays.
+  void ask_for(ir::Value v);
   [[nodiscard]] Formula demand(ir::Value v) const { return demand_[v.index]; }
   [[nodiscard]] UniformValues uniform_values() const { return uniform_; }
   /// Nobody can tell the value in any lane.
@@ -64,7 +71,9 @@ class LaneDemand {
          others = false; ///< a choice was read; there are uses that are no choices beside each other
   };
 
+  LaneDemand(const ir::Function& function, MaskAlgebra& masks, UniformValues uniform, const Users* users);
   void note_mask_uses(ir::Value user);
+  void tell_operands_of(ir::Value user);
   void solve();
   void visit(ir::Value user, ir::Block block);
   void visit_phi(ir::Value phi, ir::Block block);
@@ -83,19 +92,20 @@ class LaneDemand {
   const ir::Function& function_;
   MaskAlgebra& masks_;
   UniformValues uniform_;
+  const Users* users_; ///< null: the demand of all values is solved
   GatheredMasks gathered_;
   EnteredMasks entered_;
   ir::Value initial_exec_; ///< none: the program does not ask for it
   std::vector<Formula> demand_;
-  std::vector<uint32_t> block_of_;
   std::vector<MaskUses> mask_uses_; ///< of each u1 value
   /// What a visit found out about a select, if it did; true of its demand at that time, which is the last.
   enum class Reads : uint8_t { unknown, first, second, both };
-  std::vector<Reads> reads_; ///< of each select
-  std::vector<uint8_t> dirty_; ///< of each value: its operands have to be told
+  std::vector<Reads> reads_;            ///< of each select
+  std::vector<uint8_t> dirty_;          ///< of each value: its operands have to be told
+  std::vector<bool> solved_;            ///< of each value, where not all are
   std::vector<uint8_t> visits_;         ///< of each value, up to the patience with it
   std::priority_queue<uint32_t> queue_; ///< places in the reverse post-order
-  std::vector<uint32_t> place_of_;      ///< of each block
+  std::vector<uint32_t> place_of_;      ///< of each block; none if nothing leads there
   std::vector<bool> waiting_;           ///< by place: in the queue
 };
 

@@ -17,7 +17,8 @@ MaskAlgebra::MaskAlgebra(const ir::Function& function, BrokenRule broken)
       lane_table_index_(function.value_count()), broken_(broken) {
   const cfg::Graph graph = ir::graph_of(function);
   order_ = cfg::reverse_post_order(graph);
-  loops_ = cfg::find_loops(graph, order_, cfg::dominators(graph));
+  dominators_ = cfg::dominators(graph);
+  loops_ = cfg::find_loops(graph, order_, dominators_);
   for (uint32_t b = 0; b < function.blocks.size(); ++b)
     for (Value v : function.blocks[b].instructions) block_of_[v.index] = b;
   if (!loops_.reducible()) {

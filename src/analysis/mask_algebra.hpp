@@ -16,6 +16,7 @@
 
 #include "analysis/bounded_formulas.hpp"
 #include "analysis/broken_rule.hpp"
+#include "cfg/dominators.hpp"
 #include "cfg/loops.hpp"
 #include "ir/ir.hpp"
 
@@ -84,6 +85,12 @@ class MaskAlgebra {
   [[nodiscard]] const cfg::LoopForest& loops() const { return loops_; }
   /// Blocks in reverse post-order.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_.reverse_post; }
+  [[nodiscard]] uint32_t place_of(ir::Block b) const { return order_.position[b.index]; }
+  [[nodiscard]] bool reachable(ir::Block b) const { return order_.reachable(b.index); }
+  [[nodiscard]] const cfg::Dominators& dominators() const { return dominators_; }
+  [[nodiscard]] bool dominates(ir::Block a, ir::Block b) const {
+    return dominators_.dominates(a.index, b.index);
+  }
   [[nodiscard]] const FormulaPool& pool() const { return pool_; }
   [[nodiscard]] const Atom& atom(uint32_t level) const { return atoms_[level]; }
   /// Like formula(), for constants too.
@@ -136,6 +143,7 @@ class MaskAlgebra {
 
   const ir::Function& function_;
   cfg::Order order_;
+  cfg::Dominators dominators_;
   cfg::LoopForest loops_;
   std::vector<uint32_t> block_of_; ///< block index of each value, `none` for constants
   FormulaPool pool_;

@@ -1,9 +1,9 @@
 #include "passes/diverge.hpp"
 
 #include "passes/equal_outside.hpp"
+#include "passes/read_inside.hpp"
 
 #include "analysis/lane_demand.hpp"
-#include "ir/dominators.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -41,14 +41,11 @@ bool among_lanes(Op op) {
 class Diverge {
  public:
   Diverge(Function& f, const DivergeOptions& options)
-      : options_(options), f_(f), dominators_(f), masks_(f), home_(f.value_count(), kNoBlock),
-        equal_outside_(f, masks_, dominators_, home_) {}
+      : options_(options), f_(f), masks_(f), equal_outside_(f, masks_), read_inside_(f, masks_) {}
 
   DivergeResult run() {
     if (!masks_.usable()) return result_;
-    for (uint32_t b = 0; b < f_.blocks.size(); ++b)
-      for (const Value v : f_.blocks[b].instructions) home_[v.index] = b;
-    for (const Block b : dominators_.reverse_postorder()) visit(b);
+    for (const uint32_t b : masks_.order()) visit(Block{b});
     if (branches_.empty() || (!options_.reconverges && lanes_meet_again())) return {};
     std::optional<Function> before;
     if (options_.prove) before = f_;
@@ -129,7 +126,6 @@ class Diverge {
   /// Behind a branch that lanes are to take by themselves stands an operation among lanes: another one than
   /// the questions of such branches.
   bool lanes_meet_again() {
-    if (!users_) users_.emplace(f_);
     std::vector<bool> seen(f_.blocks.size());
     std::vector<Block> work;
     const auto reach = [&](Block b) {
@@ -151,11 +147,11 @@ class Diverge {
     return false;
   }
 
-  [[nodiscard]] bool asks_lanes(Value v) const {
+  [[nodiscard]] bool asks_lanes(Value v) {
     if (f_[v].op != Op::host_any) return among_lanes(f_[v].op);
-    return std::ranges::any_of(users_->of(v), [&](Value user) {
+    return std::ranges::any_of(users().of(v), [&](Value user) {
       return f_[user].op != Op::cond_br ||
-             std::ranges::find(branches_, Block{home_[user.index]}, &std::pair<Block, Value>::first) ==
+             std::ranges::find(branches_, Block{masks_.block_of(user)}, &std::pair<Block, Value>::first) ==
                  branches_.end();
     });
   }
@@ -169,7 +165,7 @@ class Diverge {
   bool region_may_diverge(const Branch& b) {
     const Formula m = formula(b.mask);
     if (f_[b.inside].predecessors.size() != 1) return false;
-    if (dominators_.position(b.outside) <= dominators_.position(b.from)) return false; // the next iteration
+    if (masks_.place_of(b.outside) <= masks_.place_of(b.from)) return false; // the next iteration
     std::vector<Block> region{b.inside};
     std::unordered_set<uint32_t> seen{b.inside.index};
     for (size_t i = 0; i < region.size(); ++i) { // grows on the way
@@ -180,7 +176,7 @@ class Diverge {
       for (unsigned s = 0; s < block.successor_count; ++s) {
         const Block to = block.successors[s];
         if (to == b.outside || !seen.insert(to.index).second) continue;
-        if (!dominators_.dominates(b.inside, to)) return false;
+        if (!masks_.dominates(b.inside, to)) return false;
         region.push_back(to);
       }
     }
@@ -200,8 +196,12 @@ class Diverge {
       for (unsigned e = 0; e < predecessors.size(); ++e) {
         if (!region.contains(predecessors[e].index)) continue;
         if (equal_outside_.around_loops(f_.operand(phi, e), around, m, b.from, kept_)) continue;
-        // Or equal in those lanes outside that somebody looks at.
-        const Formula asked = masks_.across_edge(demand().demand(phi), b.outside, e);
+        // Or equal in those lanes outside that somebody looks at, mostly none.
+        if (read_inside_(phi, b.outside, e, m, users())) {
+          if (options_.prove) demand_of(phi);
+          continue;
+        }
+        const Formula asked = masks_.across_edge(demand_of(phi), b.outside, e);
         const auto told = masks_.bounded().and_(asked, FormulaPool::not_(m));
         if (!told) return false;
         if (*told != kFalse && !equal_outside_(f_.operand(phi, e), around, FormulaPool::not_(*told)))
@@ -229,8 +229,8 @@ class Diverge {
     std::unordered_set<uint32_t> seen{header.index};
     for (size_t i = 0; i < body.size(); ++i) { // grows on the way
       const BasicBlock& block = f_[body[i]];
-      const bool behind = b.inside != header && body[i] != b.from && dominators_.dominates(b.inside, body[i]);
-      if (!behind && !dominators_.dominates(body[i], b.from) && reaches_header_without(body[i], b, loop))
+      const bool behind = b.inside != header && body[i] != b.from && masks_.dominates(b.inside, body[i]);
+      if (!behind && !masks_.dominates(body[i], b.from) && reaches_header_without(body[i], b, loop))
         return false;
       for (const Value v : block.instructions) {
         if (f_[v].op == Op::host_any && v == any_of(b)) continue;
@@ -297,7 +297,6 @@ class Diverge {
 
   /// Values of the loop that are read behind it.
   bool live_out_stands_still(const std::unordered_set<uint32_t>& body, LoopFacts& facts) {
-    if (!users_) users_.emplace(f_);
     for (const uint32_t b : body)
       for (const Value v : f_.blocks[b].instructions)
         if (!reads_behind_stand_still(v, body, facts)) return false;
@@ -308,8 +307,8 @@ class Diverge {
   /// mask of the lanes in the loop joined with that of the lanes that left.
   bool reads_behind_stand_still(Value v, const std::unordered_set<uint32_t>& body, LoopFacts& facts,
                                 unsigned depth = 0) {
-    for (const Value user : users_->of(v)) {
-      if (body.contains(home_[user.index]) && f_[user].op != Op::phi) continue;
+    for (const Value user : users().of(v)) {
+      if (body.contains(masks_.block_of(user)) && f_[user].op != Op::phi) continue;
       if (f_[user].op == Op::phi && !used_behind(user, v, body)) continue;
       if (stands_still(v, facts)) return true;
       const bool mask = f_[user].type == Type::u1 && info(f_[user].op).kind == OpKind::pure;
@@ -321,8 +320,8 @@ class Diverge {
   }
 
   [[nodiscard]] bool used_behind(Value phi, Value v, const std::unordered_set<uint32_t>& body) const {
-    const auto& predecessors = f_.blocks[home_[phi.index]].predecessors;
-    if (body.contains(home_[phi.index])) return false;
+    const auto& predecessors = f_.blocks[masks_.block_of(phi)].predecessors;
+    if (body.contains(masks_.block_of(phi))) return false;
     for (unsigned e = 0; e < predecessors.size(); ++e)
       if (f_.operand(phi, e) == v) return true;
     return false;
@@ -381,9 +380,10 @@ class Diverge {
   /// Behind a lane's own branch its condition is known: masks that follow from it become constants.
   void use_what_is_known() {
     std::vector<Formula> known(f_.blocks.size(), kTrue);
-    for (const Block b : dominators_.reverse_postorder()) {
+    for (const uint32_t index : masks_.order()) {
+      const Block b{index};
       Formula& here = known[b.index];
-      if (b != Block{0}) here = known[dominators_.idom(b).index];
+      if (b != Block{0}) here = known[masks_.dominators().parent[b.index]];
       if (f_[b].predecessors.size() == 1)
         here = masks_.bounded().and_above(here, edge_condition(f_[b].predecessors[0], b));
       if (here == kTrue) continue;
@@ -399,10 +399,11 @@ class Diverge {
   }
 
   void settle_phis(const std::vector<Formula>& known) {
-    for (const Block b : dominators_.reverse_postorder()) {
+    for (const uint32_t index : masks_.order()) {
+      const Block b{index};
       const auto& predecessors = f_[b].predecessors;
       for (unsigned e = 0; e < predecessors.size(); ++e) {
-        if (!dominators_.reachable(predecessors[e])) continue;
+        if (!masks_.reachable(predecessors[e])) continue;
         const Formula at_end =
             masks_.bounded().and_above(known[predecessors[e].index], edge_condition(predecessors[e], b));
         if (at_end == kTrue) continue;
@@ -425,9 +426,9 @@ class Diverge {
 
   void settle(Value& operand, Formula known, analysis::DivergeClaims::Known claim) {
     if (f_[operand].type != Type::u1 || f_.is_constant(operand)) return;
-    const Formula m = formula(operand);
-    const bool is_true = implies(known, m);
-    if (!is_true && !implies(known, FormulaPool::not_(m))) return;
+    const auto both = masks_.bounded().and_(known, formula(operand));
+    if (!both || (*both != known && *both != kFalse)) return;
+    const bool is_true = *both == known;
     if (options_.prove) {
       claim.mask = operand;
       claim.is = is_true;
@@ -437,22 +438,27 @@ class Diverge {
     ++result_.known;
   }
 
-  analysis::LaneDemand& demand() {
-    if (!demand_) demand_.emplace(f_, masks_, analysis::UniformValues::lane_by_lane);
-    return *demand_;
+  Formula demand_of(Value v) {
+    if (!demand_) demand_.emplace(f_, masks_, analysis::UniformValues::lane_by_lane, users());
+    demand_->ask_for(v);
+    return demand_->demand(v);
+  }
+
+  const analysis::Users& users() {
+    if (!users_) users_.emplace(f_);
+    return *users_;
   }
 
   const DivergeOptions& options_;
   Function& f_;
-  Dominators dominators_;
   analysis::MaskAlgebra masks_;
-  std::vector<uint32_t> home_; ///< block of each value
   std::optional<analysis::LaneDemand> demand_;
   std::optional<analysis::Users> users_;
   std::vector<std::pair<Block, Value>> branches_;
   analysis::DivergeClaims claims_;
   std::vector<analysis::DivergeClaims::Kept> kept_; ///< what the region leans on that is asked about
   EqualOutside equal_outside_;
+  ReadInside read_inside_;
   unsigned steps_ = 0;
   DivergeResult result_;
 };

@@ -43,7 +43,7 @@ bool EqualOutside::equal(Value x, Value y, Formula mask) {
   }
   // A load reads 0 where it is off.
   if (f_[x].op == Op::load && f_.is_constant(y, 0)) return implies(formula(f_.operand(x, 1)), mask);
-  if (f_[x].op == Op::phi && masks_.is_loop_header(Block{home_[x.index]}) && !keeps(x, y)) return false;
+  if (f_[x].op == Op::phi && masks_.is_loop_header(Block{masks_.block_of(x)}) && !keeps(x, y)) return false;
   if (f_[x].op == Op::phi) {
     for (const Value o : f_.operands(x))
       if (!equal(o, y, mask)) return false;
@@ -55,10 +55,10 @@ bool EqualOutside::equal(Value x, Value y, Formula mask) {
 /// The phi of a loop may be equal to y in every turn: neither y nor the mask that is asked about changes in
 /// the loop.
 bool EqualOutside::keeps(Value phi, Value y) {
-  const Block header{home_[phi.index]};
-  if (!behind_ || header == *behind_ || !dominators_.dominates(*behind_, header)) return false;
-  const Block home{home_[y.index]};
-  if (!f_.is_constant(y) && (home == header || !dominators_.dominates(home, header))) return false;
+  const Block header{masks_.block_of(phi)};
+  if (!behind_ || header == *behind_ || !masks_.dominates(*behind_, header)) return false;
+  const Block home{masks_.block_of(y)};
+  if (!f_.is_constant(y) && (home == header || !masks_.dominates(home, header))) return false;
   kept_.push_back({phi, y});
   return true;
 }

@@ -3,7 +3,6 @@
 
 #include "analysis/diverge_proof.hpp"
 #include "analysis/mask_algebra.hpp"
-#include "ir/dominators.hpp"
 
 #include <optional>
 #include <unordered_set>
@@ -17,10 +16,7 @@ class EqualOutside {
  public:
   using Kept = analysis::DivergeClaims::Kept;
 
-  /// `home`: the block of each value.
-  EqualOutside(const ir::Function& f, analysis::MaskAlgebra& masks, const ir::Dominators& dominators,
-               const std::vector<uint32_t>& home)
-      : f_(f), masks_(masks), dominators_(dominators), home_(home) {}
+  EqualOutside(const ir::Function& f, analysis::MaskAlgebra& masks) : f_(f), masks_(masks) {}
 
   /// x and y are equal in every lane outside `mask`. Around loops this is an induction: what was asked
   /// already counts as true.
@@ -41,8 +37,6 @@ class EqualOutside {
 
   const ir::Function& f_;
   analysis::MaskAlgebra& masks_;
-  const ir::Dominators& dominators_;
-  const std::vector<uint32_t>& home_;
   std::optional<ir::Block> behind_;
   std::vector<Kept> kept_;
   std::unordered_set<uint64_t> asked_;
