@@ -26,7 +26,7 @@ struct CfgOptions {
 };
 
 /// A kernel's graph and what is known of it.
-struct Shape {
+struct GraphShape {
   const Kernel* kernel;
   translate::Graph code;
   cfg::Graph graph;
@@ -49,7 +49,7 @@ struct Shape {
   }
 };
 
-Expected<Shape> shape_of(const container::ShaderBinary& binary, const Kernel& kernel) {
+Expected<GraphShape> shape_of(const container::ShaderBinary& binary, const Kernel& kernel) {
   const auto wave = kernel.descriptor.wave32 ? rdna2::WaveSize::wave32 : rdna2::WaveSize::wave64;
   const auto entry = translate::entry_sgprs(kernel, static_cast<unsigned>(wave));
   if (!entry) return std::unexpected(entry.error());
@@ -67,12 +67,12 @@ Expected<Shape> shape_of(const container::ShaderBinary& binary, const Kernel& ke
   cfg::Dominators dominators = cfg::dominators(graph);
   cfg::Order order = cfg::reverse_post_order(graph);
   cfg::LoopForest loops = cfg::find_loops(graph, order, dominators);
-  return Shape{&kernel,          std::move(*code),
-               std::move(graph), std::move(dominators),
-               std::move(loops), std::move(order.reverse_post)};
+  return GraphShape{&kernel,          std::move(*code),
+                    std::move(graph), std::move(dominators),
+                    std::move(loops), std::move(order.reverse_post)};
 }
 
-std::string summary(const Shape& s) {
+std::string summary(const GraphShape& s) {
   std::string text = fmt::format("{} blocks, {} loops", s.size(), s.loops.loops.size());
   const auto entries = cfg::irreducible_entries(s.graph);
   if (!entries.empty())
@@ -89,7 +89,7 @@ std::string summary(const Shape& s) {
 
 std::string list_of(std::span<const uint32_t> blocks) { return fmt::format("{}", fmt::join(blocks, ", ")); }
 
-void print_block(std::string& out, const Shape& s, uint32_t n, bool instructions) {
+void print_block(std::string& out, const GraphShape& s, uint32_t n, bool instructions) {
   const std::string indent(2 + 2 * s.depth(n), ' ');
   const CodeBlock& b = s.block(n);
   fmt::format_to(std::back_inserter(out), "{}{:<5} {:#08x}..{:#08x} {:>4} instructions", indent, n, b.pc,
@@ -106,7 +106,7 @@ void print_block(std::string& out, const Shape& s, uint32_t n, bool instructions
                    rdna2::disassemble(i, s.code.code.wave()));
 }
 
-std::string text_of(const Shape& s, bool instructions) {
+std::string text_of(const GraphShape& s, bool instructions) {
   std::string out = fmt::format("kernel {}: {}\n", printable(s.kernel->name), summary(s));
   for (const uint32_t n : s.order) print_block(out, s, n, instructions);
   return out;
@@ -124,7 +124,8 @@ std::string dot_quoted(std::string_view text) {
 /// Graphviz: loops as clusters, backward edges bold.
 class Dot {
  public:
-  Dot(const Shape& s, bool instructions) : s_(s), instructions_(instructions), inside_(s.loops.loops.size()) {
+  Dot(const GraphShape& s, bool instructions)
+      : s_(s), instructions_(instructions), inside_(s.loops.loops.size()) {
     for (const uint32_t n : s.order)
       if (const uint32_t l = s.loops.innermost[n]; l != cfg::none) inside_[l].push_back(n);
   }
@@ -170,13 +171,13 @@ class Dot {
     while (!open.empty()) close();
   }
 
-  const Shape& s_;
+  const GraphShape& s_;
   bool instructions_;
   std::vector<std::vector<uint32_t>> inside_;
   std::string out_;
 };
 
-nlohmann::json json_of(const Shape& s) {
+nlohmann::json json_of(const GraphShape& s) {
   auto blocks = nlohmann::json::array();
   for (const uint32_t n : s.order) {
     nlohmann::json row = {

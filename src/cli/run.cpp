@@ -32,7 +32,7 @@ struct RunOptions {
   double seconds = 60;
 };
 
-struct Outcome {
+struct RunOutcome {
   runtime::RunReport run;
   std::optional<runtime::CompiledKernel> compiled;
   std::string executor;
@@ -51,7 +51,7 @@ Expected<void> replace_module(runtime::CompiledKernel& compiled, const std::stri
   return {};
 }
 
-Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options) {
+Expected<RunOutcome> run_vulkan(runtime::Launch& launch, const RunOptions& options) {
   auto device = runtime::VulkanDevice::open({options.launch.device, options.launch.validation});
   if (!device) return std::unexpected(device.error());
   auto seating = parse_seating(options.launch.wave);
@@ -79,7 +79,7 @@ Expected<Outcome> run_vulkan(runtime::Launch& launch, const RunOptions& options)
     if (auto ok = replace_module(*compiled, options.module); !ok) return std::unexpected(ok.error());
   auto report = runtime::run_on_vulkan(launch, **device, *compiled, execute);
   if (!report) return std::unexpected(report.error());
-  return Outcome{std::move(*report), std::move(*compiled), (*device)->info().name};
+  return RunOutcome{std::move(*report), std::move(*compiled), (*device)->info().name};
 }
 
 /// The dispatch as a file, at addresses of our choice.
@@ -97,7 +97,7 @@ Expected<void> write_capsule(const runtime::Launch& launch, const std::string& f
   return write_output(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-Expected<Outcome> execute(runtime::Launch& launch, const RunOptions& options) {
+Expected<RunOutcome> execute(runtime::Launch& launch, const RunOptions& options) {
   if (auto ok = runtime::check_launch(launch); !ok) return std::unexpected(ok.error());
   if (!options.capsule.empty())
     if (auto ok = write_capsule(launch, options.capsule); !ok) return std::unexpected(ok.error());
@@ -110,7 +110,7 @@ Expected<Outcome> execute(runtime::Launch& launch, const RunOptions& options) {
   else
     return fail(ErrorKind::call, fmt::format("--on '{}' is not emulator, interpreter or vulkan", options.on));
   if (!report) return std::unexpected(report.error());
-  return Outcome{std::move(*report), {}, options.on};
+  return RunOutcome{std::move(*report), {}, options.on};
 }
 
 nlohmann::json json_elements(const runtime::Launch& launch, const Slice& slice) {
@@ -124,7 +124,7 @@ nlohmann::json json_elements(const runtime::Launch& launch, const Slice& slice) 
   return list;
 }
 
-nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
+nlohmann::json describe(const runtime::Launch& launch, const RunOutcome& outcome) {
   nlohmann::json j{{"kernel", launch.kernel->name},
                    {"on", outcome.executor},
                    {"grid", launch.grid},
@@ -149,7 +149,7 @@ nlohmann::json describe(const runtime::Launch& launch, const Outcome& outcome) {
   return j;
 }
 
-std::string time_text(const Outcome& outcome) {
+std::string time_text(const RunOutcome& outcome) {
   std::string text = fmt::format("{}: run {:.3f} ms", outcome.executor, outcome.run.run_ms);
   if (outcome.run.instructions) text += fmt::format(", {} wave instructions", outcome.run.instructions);
   if (outcome.compiled)

@@ -26,7 +26,7 @@ struct StatsCommand {
 };
 
 /// What came of one file.
-struct Outcome {
+struct FileOutcome {
   std::vector<report::ShaderRecord> records;
   std::vector<Error> errors;
 };
@@ -40,9 +40,9 @@ std::string shown_name(const StatsCommand& command, const std::string& file) {
   return path.empty() ? file : path.string();
 }
 
-Outcome measure_file(const StatsCommand& command, const report::MeasureOptions& options,
-                     const std::string& file) {
-  Outcome outcome;
+FileOutcome measure_file(const StatsCommand& command, const report::MeasureOptions& options,
+                         const std::string& file) {
+  FileOutcome outcome;
   const std::string shown = shown_name(command, file);
   const auto add_error = [&](Error e) {
     if (e.where.find(file) == std::string::npos)
@@ -91,13 +91,13 @@ class Progress {
 /// Measures the files on several threads and hands their outcomes over in their order.
 template <class Take>
 void measure_all(const StatsCommand& command, const report::MeasureOptions& options, Take take) {
-  std::vector<std::unique_ptr<Outcome>> outcomes(command.files.size());
+  std::vector<std::unique_ptr<FileOutcome>> outcomes(command.files.size());
   std::mutex lock;
   std::condition_variable ready;
   ThreadPool pool(command.threads);
   for (size_t i = 0; i < command.files.size(); ++i)
     pool.run([&, i] {
-      auto outcome = std::make_unique<Outcome>(measure_file(command, options, command.files[i]));
+      auto outcome = std::make_unique<FileOutcome>(measure_file(command, options, command.files[i]));
       const std::lock_guard guard(lock);
       outcomes[i] = std::move(outcome);
       ready.notify_one();
@@ -120,7 +120,7 @@ int run(const StatsCommand& command) {
   size_t kernels = 0;
   std::string whole; // of a file that is written at the end
   Progress progress(command.files.size());
-  measure_all(command, options, [&](const std::string& file, Outcome outcome) {
+  measure_all(command, options, [&](const std::string& file, FileOutcome outcome) {
     progress.clear();
     for (const Error& e : outcome.errors) {
       const int failed = report(e);

@@ -13,10 +13,6 @@ namespace {
 constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__", compressed_magic = "CCOB";
 constexpr std::size_t max_id_bytes = 256, max_listed = 16;
 
-bool starts_with(Bytes file, std::string_view text) {
-  return file.size() >= text.size() && std::equal(text.begin(), text.end(), file.begin());
-}
-
 std::string targets_of(std::span<const BundleEntry> entries) {
   std::string list;
   for (const BundleEntry& entry : entries.first(std::min(entries.size(), max_listed)))

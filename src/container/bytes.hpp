@@ -7,12 +7,17 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace lanewise::container {
 
 static_assert(std::endian::native == std::endian::little, "containers are read in place, little-endian");
 
 using Bytes = std::span<const uint8_t>;
+
+[[nodiscard]] inline bool starts_with(Bytes bytes, std::string_view text) {
+  return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
+}
 
 /// The number at an offset, or nothing when the bytes end before it does.
 template <std::integral T>

@@ -28,10 +28,6 @@ constexpr OtherFormat other_formats[] = {
     {"\x1F\x8B", "a gzip-compressed file", "decompress it first"},
 };
 
-bool starts_with(Bytes bytes, std::string_view text) {
-  return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
-}
-
 bool is_json_object(Bytes bytes) {
   const auto first =
       std::ranges::find_if_not(bytes, [](uint8_t c) { return std::strchr(" \t\r\n", c) && c; });

@@ -1,7 +1,5 @@
 #include "ir/evaluate_float.hpp"
 
-#include "ir/soft_float.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,12 +9,6 @@ namespace {
 
 using L = LaneOperation;
 using soft::Format;
-
-Format format(const L& x) { return soft::format(x.operand_type); }
-FloatControl control(const L& x) { return FloatControl::unpack(x.imm); }
-/// Operand i, flushed as the control says.
-uint64_t input(const L& x, unsigned i) { return soft::flush(format(x), x.v[i], control(x).flush_in); }
-uint64_t output(const L& x, uint64_t bits) { return soft::flush(format(x), bits, control(x).flush_out); }
 
 // -- arithmetic: the host's where it rounds the same way, else in integers
 // ---------------------------------------

@@ -1,6 +1,5 @@
 // Transcendental functions, rounded from the host's long double, and the helpers of the guest's division.
 #include "ir/evaluate_float.hpp"
-#include "ir/soft_float.hpp"
 
 #include <bit>
 #include <cmath>
@@ -10,11 +9,6 @@ namespace {
 
 using L = LaneOperation;
 using soft::Format;
-
-Format format(const L& x) { return soft::format(x.operand_type); }
-FloatControl control(const L& x) { return FloatControl::unpack(x.imm); }
-uint64_t input(const L& x, unsigned i) { return soft::flush(format(x), x.v[i], control(x).flush_in); }
-uint64_t output(const L& x, uint64_t bits) { return soft::flush(format(x), bits, control(x).flush_out); }
 
 /// `compute` on a number, rounded to nearest even whatever the control says. NaN stays, quieted; where the
 /// function is undefined the manual's examples show the NaN with its sign set.

@@ -9,7 +9,7 @@ using analysis::FormulaPool;
 namespace {
 
 /// Steps that one question may take.
-constexpr unsigned kMaxSteps = 400;
+constexpr unsigned kMaxComparisons = 400;
 
 } // namespace
 
@@ -32,7 +32,7 @@ bool EqualOutside::equal(Value x, Value y, Formula mask) {
   if (x == y) return true;
   if (f_[x].type != f_[y].type || f_[x].components != 1) return false;
   if (f_.is_constant(x) && f_.is_constant(y)) return f_[x].imm == f_[y].imm;
-  if (++steps_ > kMaxSteps) return false;
+  if (++steps_ > kMaxComparisons) return false;
   if (!asked_.insert(uint64_t{x.index} << 32 | y.index).second) return true;
   if (f_[x].type == Type::u1 && masks_equal(x, y, mask)) return true;
   const Formula outside = FormulaPool::not_(mask);

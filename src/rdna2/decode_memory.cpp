@@ -179,7 +179,7 @@ Problem decode_flat(DecodeState& s, const OpcodeInfo& row) {
   if (Problem p = s.take_word(w1)) return p;
   // GLOBAL and SCRATCH: 12 bits, signed; FLAT: 11 bits, unsigned
   const bool is_signed = row.encoding != Encoding::flat;
-  out.imm = is_signed ? sign_extend(bits(w, 11, 0), 12) : int32_t(bits(w, 10, 0));
+  out.imm = is_signed ? sign_extend_from(bits(w, 11, 0), 12) : int32_t(bits(w, 10, 0));
   out.dlc = bit(w, 12);
   out.lds = bit(w, 13) && row.has(OpcodeFlag::to_lds);
   out.glc = bit(w, 16);

@@ -12,7 +12,7 @@ Problem destination(DecodeState& s, const OpcodeInfo& row, unsigned reg) {
 void simm_constant(Operand& o, uint32_t simm16, OperandType type) {
   o.kind = OperandKind::constant;
   o.dwords = 1;
-  o.value = type == OperandType::u32 ? simm16 : uint32_t(sign_extend(simm16, 16));
+  o.value = type == OperandType::u32 ? simm16 : uint32_t(sign_extend_from(simm16, 16));
 }
 
 /// A source of the scalar ALU, which has no LDS_DIRECT.
@@ -50,7 +50,7 @@ Problem decode_sopk(DecodeState& s, const OpcodeInfo& row) {
   const uint32_t simm16 = bits(w, 15, 0);
   const bool is_signed = row.has(OpcodeFlag::branch) || row.has(OpcodeFlag::call) ||
                          (row.has(OpcodeFlag::simm_src) && row.src[0] != OperandType::u32);
-  s.out.imm = is_signed ? sign_extend(simm16, 16) : int32_t(simm16);
+  s.out.imm = is_signed ? sign_extend_from(simm16, 16) : int32_t(simm16);
   const unsigned sdst = bits(w, 22, 16);
   if (Problem p = destination(s, row, sdst)) return p;
 
@@ -71,7 +71,7 @@ Problem decode_sopk(DecodeState& s, const OpcodeInfo& row) {
 
 Problem decode_sopp(DecodeState& s, const OpcodeInfo& row) {
   const uint32_t simm16 = bits(s.out.words[0], 15, 0);
-  s.out.imm = row.has(OpcodeFlag::branch) ? sign_extend(simm16, 16) : int32_t(simm16);
+  s.out.imm = row.has(OpcodeFlag::branch) ? sign_extend_from(simm16, 16) : int32_t(simm16);
   return nullptr;
 }
 
@@ -85,7 +85,7 @@ Problem decode_smem(DecodeState& s, const OpcodeInfo& row) {
   const unsigned soffset = bits(w1, 31, 25);
   if (soffset != code_null)
     if (Problem p = s.sgpr(s.out.src[1], soffset, 1)) return p;
-  s.out.imm = sign_extend(bits(w1, 20, 0), 21);
+  s.out.imm = sign_extend_from(bits(w1, 20, 0), 21);
   if (row.access.kind == Access::Kind::none) {
     s.out.offset0 = uint8_t(bits(w, 12, 6)); // s_atc_probe: a number where others have sdata
     return nullptr;

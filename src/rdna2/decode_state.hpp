@@ -138,7 +138,7 @@ struct DecodeState {
   return (word >> low) & ((2u << (high - low)) - 1);
 }
 [[nodiscard]] constexpr bool bit(uint32_t word, unsigned i) { return ((word >> i) & 1) != 0; }
-[[nodiscard]] constexpr int32_t sign_extend(uint32_t value, unsigned width) {
+[[nodiscard]] constexpr int32_t sign_extend_from(uint32_t value, unsigned width) {
   return int32_t(value << (32 - width)) >> (32 - width);
 }
 

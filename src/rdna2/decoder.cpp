@@ -92,7 +92,7 @@ constexpr FormatEntry format_of(unsigned top) {
   }
 }
 
-constexpr std::array<FormatEntry, 512> formats = [] {
+constexpr std::array<FormatEntry, 512> encoding_formats = [] {
   std::array<FormatEntry, 512> t;
   for (unsigned i = 0; i < 512; ++i) t[i] = format_of(i);
   return t;
@@ -120,7 +120,7 @@ Problem decode_instruction(DecodeState& s) {
   const uint32_t w = s.word(0);
   s.out.size = 4;
   s.out.words[0] = w;
-  const FormatEntry& format = formats[w >> 23];
+  const FormatEntry& format = encoding_formats[w >> 23];
   if (format.decode == nullptr) return "no such format";
   Encoding encoding = format.encoding;
   unsigned number = (w >> format.shift) & format.mask;

@@ -1,4 +1,4 @@
-// Names of MTBUF's unified formats (RDNA2 ISA, 8.1.6 "Buffer image format").
+// Names of MTBUF's unified format_names (RDNA2 ISA, 8.1.6 "Buffer image format").
 #include "rdna2/disassembler_text.hpp"
 
 #include <array>
@@ -6,7 +6,7 @@
 namespace lanewise::rdna2::detail {
 namespace {
 
-constexpr std::array<std::string_view, 78> formats = {
+constexpr std::array<std::string_view, 78> format_names = {
     "INVALID",
     "8_UNORM",
     "8_SNORM",
@@ -90,7 +90,7 @@ constexpr std::array<std::string_view, 78> formats = {
 } // namespace
 
 std::string_view buffer_format_name(unsigned format) {
-  return format < formats.size() ? formats[format] : std::string_view{};
+  return format < format_names.size() ? format_names[format] : std::string_view{};
 }
 
 } // namespace lanewise::rdna2::detail

@@ -86,7 +86,7 @@ bool refuse(Wave& w, const Step& s) {
   return true;
 }
 
-Flow load(Wave& w, const Step& s) {
+Flow load_from_buffer(Wave& w, const Step& s) {
   if (refuse(w, s)) return Flow::fault;
   BufferAccess access(w, s);
   const unsigned bytes = s.info->access.bytes;
@@ -121,7 +121,7 @@ Flow store_lanes(Wave& w, const Step& s) {
 }
 
 template <class T>
-Flow atomic(Wave& w, const Step& s) {
+Flow atomic_in_buffer(Wave& w, const Step& s) {
   BufferAccess access(w, s);
   AtomicFunction<T> f;
   if constexpr (sizeof(T) == 4)
@@ -164,13 +164,13 @@ void add_buffer(HandlerTable& t) {
     if (row.encoding != Encoding::mubuf || row.has(OpcodeFlag::formatted)) continue;
     const auto opcode = static_cast<Opcode>(i);
     switch (row.access.kind) {
-    case Access::Kind::load: t[i] = load; break;
+    case Access::Kind::load: t[i] = load_from_buffer; break;
     case Access::Kind::store: t[i] = store_lanes; break;
     case Access::Kind::atomic:
       if (atomic32(opcode) != nullptr)
-        t[i] = atomic<uint32_t>;
+        t[i] = atomic_in_buffer<uint32_t>;
       else if (atomic64(opcode) != nullptr)
-        t[i] = atomic<uint64_t>;
+        t[i] = atomic_in_buffer<uint64_t>;
       break;
     default: break;
     }

@@ -8,12 +8,12 @@ using h = uint16_t; // bits of a half
 using R = const FloatRules&;
 
 // Additions of the negated operand, NaN included: compilers take one for the other.
-h subtract(h a, h b, R r) { return add(a, negate(b), r); }
-h subtract_reversed(h a, h b, R r) { return subtract(b, a, r); }
+h subtract_16(h a, h b, R r) { return add(a, negate(b), r); }
+h subtract_reversed_16(h a, h b, R r) { return subtract_16(b, a, r); }
 // Packing moves its operands as floats: flushed where operands are, quieted in IEEE mode.
 h packed(h x, R r) { return r.ieee && is_signaling(x) ? quiet(x) : flush(x, r.keep_in); }
 template <bool greater>
-h extreme3(h a, h b, h c, R r) {
+h extreme3_16(h a, h b, h c, R r) {
   return extreme<h, greater>(extreme<h, greater>(a, b, r), c, r);
 }
 
@@ -23,14 +23,14 @@ void add_float_16(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler handler) { t[static_cast<unsigned>(o)] = handler; };
   set(v_add_f16, float_lanes<h, 2, add<h>>);
-  set(v_sub_f16, float_lanes<h, 2, subtract>);
-  set(v_subrev_f16, float_lanes<h, 2, subtract_reversed>);
+  set(v_sub_f16, float_lanes<h, 2, subtract_16>);
+  set(v_subrev_f16, float_lanes<h, 2, subtract_reversed_16>);
   set(v_mul_f16, float_lanes<h, 2, multiply<h>>);
   for (Opcode o : {v_fma_f16, v_fmac_f16, v_fmamk_f16, v_fmaak_f16}) set(o, float_lanes<h, 3, fma<h>>);
   set(v_min_f16, float_lanes<h, 2, extreme<h, false>>);
   set(v_max_f16, float_lanes<h, 2, extreme<h, true>>);
-  set(v_min3_f16, float_lanes<h, 3, extreme3<false>>);
-  set(v_max3_f16, float_lanes<h, 3, extreme3<true>>);
+  set(v_min3_f16, float_lanes<h, 3, extreme3_16<false>>);
+  set(v_max3_f16, float_lanes<h, 3, extreme3_16<true>>);
   set(v_med3_f16, float_lanes<h, 3, median3<h>>);
   set(v_trunc_f16, float_lanes<h, 1, [](h x, R r) { return round_to_integer(x, ToInteger::trunc, r); }>);
   set(v_ceil_f16, float_lanes<h, 1, [](h x, R r) { return round_to_integer(x, ToInteger::ceil, r); }>);

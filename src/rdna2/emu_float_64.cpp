@@ -8,11 +8,11 @@ using d = uint64_t; // bits of a double
 using R = const FloatRules&;
 
 double value(d bits) { return std::bit_cast<double>(bits); }
-d fast_add(d a, d b) {
+d fast_add_64(d a, d b) {
   const double r = value(a) + value(b);
   return r != r ? nan_of(a, b) : std::bit_cast<d>(r);
 }
-d fast_multiply(d a, d b) {
+d fast_multiply_64(d a, d b) {
   const double r = value(a) * value(b);
   return r != r ? nan_of(a, b) : std::bit_cast<d>(r);
 }
@@ -22,8 +22,8 @@ d fast_multiply(d a, d b) {
 void add_float_64(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
-  set(v_add_f64, float_lanes<d, 2, add<d>, fast_add>);
-  set(v_mul_f64, float_lanes<d, 2, multiply<d>, fast_multiply>);
+  set(v_add_f64, float_lanes<d, 2, add<d>, fast_add_64>);
+  set(v_mul_f64, float_lanes<d, 2, multiply<d>, fast_multiply_64>);
   set(v_fma_f64, float_lanes<d, 3, fma<d>>);
   set(v_min_f64, float_lanes<d, 2, extreme<d, false>>);
   set(v_max_f64, float_lanes<d, 2, extreme<d, true>>);

@@ -114,7 +114,7 @@ constexpr u saturate_byte(u half) {
   return v < 0 ? 0u : v > 255 ? 255u : static_cast<u>(v);
 }
 
-void add_arithmetic(HandlerTable& t) {
+void add_vector_arithmetic(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
   set(v_add_nc_u32,
@@ -162,7 +162,7 @@ void add_order(HandlerTable& t) {
   set(v_med3_u32, lane32_3<[](u a, u b, u c) { return median(a, b, c); }>);
 }
 
-void add_bits(HandlerTable& t) {
+void add_vector_bits(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
   set(v_mov_b32, lane32_1<[](u a) { return a; }>);
@@ -218,9 +218,9 @@ Flow conditional_mask(Wave& w, const Step& s) {
 } // namespace
 
 void add_integer(HandlerTable& t) {
-  add_arithmetic(t);
+  add_vector_arithmetic(t);
   add_order(t);
-  add_bits(t);
+  add_vector_bits(t);
   t[static_cast<unsigned>(Opcode::v_cndmask_b32)] = conditional_mask;
 }
 

@@ -1,18 +1,11 @@
 // Vector ALU on 16-bit integers (VOP3 with op_sel; RDNA2 ISA, 12.12).
+#include "rdna2/emu_integer_16.hpp"
 #include "rdna2/emu_lanes.hpp"
 
 #include <algorithm>
 
 namespace lanewise::rdna2::emu {
 namespace {
-
-using h = uint16_t;
-using u = uint32_t;
-
-constexpr int32_t s(u a) { return static_cast<int16_t>(a); }
-constexpr h half(int64_t a) { return static_cast<h>(a); }
-constexpr h saturate_u(int64_t a) { return half(std::clamp<int64_t>(a, 0, 0xffff)); }
-constexpr h saturate_i(int64_t a) { return half(std::clamp<int64_t>(a, -0x8000, 0x7fff)); }
 
 // f computes in 64 bits; the result wraps, or `saturate` limits it when clamp is set.
 template <auto f, auto saturate>
@@ -63,7 +56,7 @@ Flow multiply_add_32(Wave& w, const Step& step) {
 }
 
 template <class T>
-constexpr T median(T a, T b, T c) {
+constexpr T median_of(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
@@ -73,11 +66,11 @@ void add_integer_16(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler handler) { t[static_cast<unsigned>(o)] = handler; };
   using l = int64_t;
-  set(v_add_nc_u16, half_2<[](h a, h b) { return l{a} + b; }, saturate_u>);
-  set(v_sub_nc_u16, half_2<[](h a, h b) { return l{a} - b; }, saturate_u>);
-  set(v_add_nc_i16, half_2<[](h a, h b) { return l{s(a)} + s(b); }, saturate_i>);
-  set(v_sub_nc_i16, half_2<[](h a, h b) { return l{s(a)} - s(b); }, saturate_i>);
-  set(v_mul_lo_u16, half_2<[](h a, h b) { return l{a} * b; }, saturate_u>);
+  set(v_add_nc_u16, half_2<[](h a, h b) { return l{a} + b; }, saturate_u16>);
+  set(v_sub_nc_u16, half_2<[](h a, h b) { return l{a} - b; }, saturate_u16>);
+  set(v_add_nc_i16, half_2<[](h a, h b) { return l{s(a)} + s(b); }, saturate_i16>);
+  set(v_sub_nc_i16, half_2<[](h a, h b) { return l{s(a)} - s(b); }, saturate_i16>);
+  set(v_mul_lo_u16, half_2<[](h a, h b) { return l{a} * b; }, saturate_u16>);
   set(v_lshlrev_b16, half_2<[](h a, h b) { return l{b} << (a & 15); }, half>);
   set(v_lshrrev_b16, half_2<[](h a, h b) { return (l{b} >> (a & 15)); }, half>);
   set(v_ashrrev_i16, half_2<[](h a, h b) { return (l{s(b)} >> (a & 15)); }, half>);
@@ -85,14 +78,14 @@ void add_integer_16(HandlerTable& t) {
   set(v_min_u16, half_2<[](h a, h b) { return l{std::min(a, b)}; }, half>);
   set(v_max_i16, half_2<[](h a, h b) { return l{std::max(s(a), s(b))}; }, half>);
   set(v_min_i16, half_2<[](h a, h b) { return l{std::min(s(a), s(b))}; }, half>);
-  set(v_mad_u16, half_3<[](h a, h b, h c) { return l{a} * b + c; }, saturate_u>);
-  set(v_mad_i16, half_3<[](h a, h b, h c) { return l{s(a)} * s(b) + s(c); }, saturate_i>);
+  set(v_mad_u16, half_3<[](h a, h b, h c) { return l{a} * b + c; }, saturate_u16>);
+  set(v_mad_i16, half_3<[](h a, h b, h c) { return l{s(a)} * s(b) + s(c); }, saturate_i16>);
   set(v_min3_i16, half_3<[](h a, h b, h c) { return l{std::min(std::min(s(a), s(b)), s(c))}; }, half>);
   set(v_max3_i16, half_3<[](h a, h b, h c) { return l{std::max(std::max(s(a), s(b)), s(c))}; }, half>);
-  set(v_med3_i16, half_3<[](h a, h b, h c) { return l{median(s(a), s(b), s(c))}; }, half>);
+  set(v_med3_i16, half_3<[](h a, h b, h c) { return l{median_of(s(a), s(b), s(c))}; }, half>);
   set(v_min3_u16, half_3<[](h a, h b, h c) { return l{std::min(std::min(a, b), c)}; }, half>);
   set(v_max3_u16, half_3<[](h a, h b, h c) { return l{std::max(std::max(a, b), c)}; }, half>);
-  set(v_med3_u16, half_3<[](h a, h b, h c) { return l{median(a, b, c)}; }, half>);
+  set(v_med3_u16, half_3<[](h a, h b, h c) { return l{median_of(a, b, c)}; }, half>);
   set(v_mad_u32_u16, multiply_add_32<false>);
   set(v_mad_i32_i16, multiply_add_32<true>);
 }

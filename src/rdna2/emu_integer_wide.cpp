@@ -11,15 +11,15 @@ struct Carried {
   uint32_t value;
   bool out;
 };
-constexpr Carried add(uint32_t a, uint32_t b, bool in) {
+constexpr Carried add_carried(uint32_t a, uint32_t b, bool in) {
   const uint64_t sum = uint64_t{a} + b + (in ? 1 : 0);
   return {static_cast<uint32_t>(sum), sum >> 32 != 0};
 }
-constexpr Carried sub(uint32_t a, uint32_t b, bool in) {
+constexpr Carried sub_carried(uint32_t a, uint32_t b, bool in) {
   const uint64_t taken = uint64_t{b} + (in ? 1 : 0);
   return {static_cast<uint32_t>(a - taken), taken > a};
 }
-constexpr Carried subrev(uint32_t a, uint32_t b, bool in) { return sub(b, a, in); }
+constexpr Carried subrev_carried(uint32_t a, uint32_t b, bool in) { return sub_carried(b, a, in); }
 
 // dst1 receives the carries, source 2 (if any) brings them in. Clamp saturates: to all ones when an addition
 // overflows, to 0 when a subtraction does.
@@ -143,12 +143,12 @@ Flow quad_sad_32(Wave& w, const Step& s) {
 void add_integer_wide(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
-  set(v_add_co_u32, carry_2<add, false, false>);
-  set(v_sub_co_u32, carry_2<sub, false, true>);
-  set(v_subrev_co_u32, carry_2<subrev, false, true>);
-  set(v_add_co_ci_u32, carry_2<add, true, false>);
-  set(v_sub_co_ci_u32, carry_2<sub, true, true>);
-  set(v_subrev_co_ci_u32, carry_2<subrev, true, true>);
+  set(v_add_co_u32, carry_2<add_carried, false, false>);
+  set(v_sub_co_u32, carry_2<sub_carried, false, true>);
+  set(v_subrev_co_u32, carry_2<subrev_carried, false, true>);
+  set(v_add_co_ci_u32, carry_2<add_carried, true, false>);
+  set(v_sub_co_ci_u32, carry_2<sub_carried, true, true>);
+  set(v_subrev_co_ci_u32, carry_2<subrev_carried, true, true>);
   set(v_mad_u64_u32, multiply_add_64<false>);
   set(v_mad_i64_i32, multiply_add_64<true>);
   set(v_lshlrev_b64, shift_64<[](uint64_t v, uint32_t n) { return v << n; }>);

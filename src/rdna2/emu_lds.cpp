@@ -108,7 +108,7 @@ uint64_t value64(const Wave& w, unsigned reg, unsigned lane) {
 
 // Compare-and-store takes the comparand first and the new value second, the other way round than FLAT.
 template <class T>
-Flow atomic(Wave& w, const Step& s) {
+Flow atomic_in_lds(Wave& w, const Step& s) {
   if (refuse_gds(w, s)) return Flow::fault;
   AtomicFunction<T> f;
   if constexpr (sizeof(T) == 4)
@@ -258,9 +258,9 @@ void add_lds(HandlerTable& t) {
       if (two)
         t[i] = exchange2;
       else if (atomic32(static_cast<Opcode>(i)) != nullptr)
-        t[i] = atomic<uint32_t>;
+        t[i] = atomic_in_lds<uint32_t>;
       else if (atomic64(static_cast<Opcode>(i)) != nullptr)
-        t[i] = atomic<uint64_t>;
+        t[i] = atomic_in_lds<uint64_t>;
       break;
     default: break;
     }

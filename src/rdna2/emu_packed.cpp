@@ -1,19 +1,13 @@
 // Packed 16-bit math, dot products and mixed-precision fma (VOP3P; RDNA2 ISA, 12.11).
 #include "rdna2/emu_float_lanes.hpp"
+#include "rdna2/emu_integer_16.hpp"
 
 #include <algorithm>
 
 namespace lanewise::rdna2::emu {
 namespace {
 
-using h = uint16_t;
-using u = uint32_t;
 using R = const FloatRules&;
-
-constexpr int32_t s(u a) { return static_cast<int16_t>(a); }
-constexpr h half(int64_t a) { return static_cast<h>(a); }
-constexpr h saturate_u(int64_t a) { return half(std::clamp<int64_t>(a, 0, 0xffff)); }
-constexpr h saturate_i(int64_t a) { return half(std::clamp<int64_t>(a, -0x8000, 0x7fff)); }
 
 /// Which half of each source feeds which half of the result, and which of them is negated.
 struct Halves {
@@ -71,11 +65,11 @@ template <auto f, unsigned sources, auto saturate = half>
 constexpr Handler packed_integer = packed<integer<f, saturate>, sources, false>;
 
 template <auto f>
-h floating(h a, h b, h c, const Step& step, R r) {
+h packed_floating(h a, h b, h c, const Step& step, R r) {
   return output_modifiers<h>(f(a, b, c, r), 0, step.in.clamp, r);
 }
 template <auto f, unsigned sources>
-constexpr Handler packed_float = packed<floating<f>, sources, true>;
+constexpr Handler packed_float = packed<packed_floating<f>, sources, true>;
 
 // Integer dot products: `bits` wide elements, 32-bit sum that wraps or saturates.
 template <unsigned bits, bool is_signed, bool halves>
@@ -172,13 +166,13 @@ void add_packed(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler handler) { t[static_cast<unsigned>(o)] = handler; };
   using l = int64_t;
-  set(v_pk_mad_i16, packed_integer<[](h a, h b, h c) { return l{s(a)} * s(b) + s(c); }, 3, saturate_i>);
-  set(v_pk_mad_u16, packed_integer<[](h a, h b, h c) { return l{a} * b + c; }, 3, saturate_u>);
+  set(v_pk_mad_i16, packed_integer<[](h a, h b, h c) { return l{s(a)} * s(b) + s(c); }, 3, saturate_i16>);
+  set(v_pk_mad_u16, packed_integer<[](h a, h b, h c) { return l{a} * b + c; }, 3, saturate_u16>);
   set(v_pk_mul_lo_u16, packed_integer<[](h a, h b, h) { return l{a} * b; }, 2>);
-  set(v_pk_add_i16, packed_integer<[](h a, h b, h) { return l{s(a)} + s(b); }, 2, saturate_i>);
-  set(v_pk_sub_i16, packed_integer<[](h a, h b, h) { return l{s(a)} - s(b); }, 2, saturate_i>);
-  set(v_pk_add_u16, packed_integer<[](h a, h b, h) { return l{a} + b; }, 2, saturate_u>);
-  set(v_pk_sub_u16, packed_integer<[](h a, h b, h) { return l{a} - b; }, 2, saturate_u>);
+  set(v_pk_add_i16, packed_integer<[](h a, h b, h) { return l{s(a)} + s(b); }, 2, saturate_i16>);
+  set(v_pk_sub_i16, packed_integer<[](h a, h b, h) { return l{s(a)} - s(b); }, 2, saturate_i16>);
+  set(v_pk_add_u16, packed_integer<[](h a, h b, h) { return l{a} + b; }, 2, saturate_u16>);
+  set(v_pk_sub_u16, packed_integer<[](h a, h b, h) { return l{a} - b; }, 2, saturate_u16>);
   set(v_pk_lshlrev_b16, packed_integer<[](h a, h b, h) { return l{b} << (a & 15); }, 2>);
   set(v_pk_lshrrev_b16, packed_integer<[](h a, h b, h) { return (l{b} >> (a & 15)); }, 2>);
   set(v_pk_ashrrev_i16, packed_integer<[](h a, h b, h) { return (l{s(b)} >> (a & 15)); }, 2>);

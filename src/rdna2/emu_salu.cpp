@@ -245,7 +245,7 @@ void add_saveexec(HandlerTable& t, std::initializer_list<Opcode> row) {
   next(wrexec<T, [](T a, T e) { return a & ~e; }>);
 }
 
-void add_arithmetic(HandlerTable& t) {
+void add_scalar_arithmetic(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
   set(s_add_u32, binary_carry<uint32_t, add_u>);
@@ -311,7 +311,7 @@ Flow bitset(Wave& w, const Step& s) {
   return Flow::next;
 }
 
-void add_bits(HandlerTable& t) {
+void add_scalar_bits(HandlerTable& t) {
   using enum Opcode;
   const auto set = [&](Opcode o, Handler h) { t[static_cast<unsigned>(o)] = h; };
   set(s_not_b32, unary_nz<uint32_t, uint32_t, [](uint32_t a) { return ~a; }>);
@@ -393,9 +393,9 @@ void add_compares(HandlerTable& t) {
 
 void add_salu(HandlerTable& t) {
   using enum Opcode;
-  add_arithmetic(t);
+  add_scalar_arithmetic(t);
   add_shifts(t);
-  add_bits(t);
+  add_scalar_bits(t);
   add_moves(t);
   add_compares(t);
   add_logic<uint32_t>(

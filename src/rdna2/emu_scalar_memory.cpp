@@ -11,7 +11,7 @@ uint64_t offset_of(const Wave& w, const Step& s) {
   return soffset + static_cast<uint64_t>(int64_t{s.in.imm});
 }
 
-Flow load(Wave& w, const Step& s) {
+Flow scalar_load(Wave& w, const Step& s) {
   const unsigned dwords = s.info->access.bytes / 4, reg = s.in.dst[0].reg;
   const uint64_t address = (w.read64(s.in.src[0]) + offset_of(w, s)) & ~uint64_t{3};
   const uint8_t* p = locate_global(w, address, 4 * dwords, false, -1);
@@ -49,7 +49,7 @@ Flow time(Wave& w, const Step& s) {
 void add_scalar_memory(HandlerTable& t) {
   using enum Opcode;
   for (Opcode o : {s_load_dword, s_load_dwordx2, s_load_dwordx4, s_load_dwordx8, s_load_dwordx16})
-    t[static_cast<unsigned>(o)] = load;
+    t[static_cast<unsigned>(o)] = scalar_load;
   for (Opcode o : {s_buffer_load_dword, s_buffer_load_dwordx2, s_buffer_load_dwordx4, s_buffer_load_dwordx8,
                    s_buffer_load_dwordx16})
     t[static_cast<unsigned>(o)] = buffer_load;

@@ -8,7 +8,7 @@
 namespace lanewise::report {
 namespace {
 
-constexpr double kWidth = 360, kHeight = 200, kMargin = 34;
+constexpr double kChartWidth = 360, kChartHeight = 200, kChartMargin = 34;
 
 std::string escape(std::string_view text) {
   std::string out;
@@ -34,8 +34,9 @@ std::string picture(std::string_view title, std::string_view x_caption, std::str
       "height='{5}' class='frame'/>"
       "{6}<text x='{3}' y='{7}'>{8}</text><text x='2' y='18'>{9}</text><text x='2' y='{10}'>{11}</text></svg>"
       "<figcaption>{2}</figcaption></figure>",
-      kWidth, kHeight, escape(title), kMargin, kWidth - kMargin - 6, kHeight - kMargin, marks, kHeight - 8,
-      escape(x_caption), escape(high), kHeight - kMargin + 6, escape(low));
+      kChartWidth, kChartHeight, escape(title), kChartMargin, kChartWidth - kChartMargin - 6,
+      kChartHeight - kChartMargin, marks, kChartHeight - 8, escape(x_caption), escape(high),
+      kChartHeight - kChartMargin + 6, escape(low));
 }
 
 struct Scale {
@@ -48,10 +49,10 @@ struct Scale {
 std::string sorted_deltas(const MetricComparison& m) {
   double low = 0, high = 0;
   for (const auto& c : m.changes) low = std::min(low, c.delta()), high = std::max(high, c.delta());
-  const Scale x{0, static_cast<double>(m.changes.size()), kMargin, kWidth - 6},
-      y{low, high, kHeight - kMargin + 8, 8};
-  std::string marks =
-      fmt::format("<line x1='{}' x2='{}' y1='{}' y2='{}' class='axis'/>", kMargin, kWidth - 6, y(0), y(0));
+  const Scale x{0, static_cast<double>(m.changes.size()), kChartMargin, kChartWidth - 6},
+      y{low, high, kChartHeight - kChartMargin + 8, 8};
+  std::string marks = fmt::format("<line x1='{}' x2='{}' y1='{}' y2='{}' class='axis'/>", kChartMargin,
+                                  kChartWidth - 6, y(0), y(0));
   for (size_t i = 0; i < m.changes.size(); ++i) {
     const auto& c = m.changes[i];
     const double top = std::min(y(0), y(c.delta())), width = std::max(0.5, x(1) - x(0) - 0.3);
@@ -70,8 +71,8 @@ std::string scatter(const MetricComparison& m) {
   for (const auto& c : m.changes)
     for (double v : {c.before, c.after}) low = std::min(low, std::max(v, 0.5)), high = std::max(high, v);
   const auto log_of = [](double v) { return std::log10(std::max(v, 0.5)); };
-  const Scale x{log_of(low), log_of(high), kMargin + 4, kWidth - 10},
-      y{log_of(low), log_of(high), kHeight - kMargin + 4, 12};
+  const Scale x{log_of(low), log_of(high), kChartMargin + 4, kChartWidth - 10},
+      y{log_of(low), log_of(high), kChartHeight - kChartMargin + 4, 12};
   std::string marks = fmt::format("<line x1='{}' y1='{}' x2='{}' y2='{}' class='axis'/>", x(log_of(low)),
                                   y(log_of(low)), x(log_of(high)), y(log_of(high)));
   for (const auto& c : m.changes)
@@ -93,7 +94,8 @@ std::string histogram(const MetricComparison& m) {
     ++bins[static_cast<size_t>(std::lround((t + 1) / 2 * (kBins - 1)))];
   }
   const int top = *std::ranges::max_element(bins);
-  const Scale x{0, kBins, kMargin, kWidth - 6}, y{0, static_cast<double>(top), kHeight - kMargin + 8, 12};
+  const Scale x{0, kBins, kChartMargin, kChartWidth - 6},
+      y{0, static_cast<double>(top), kChartHeight - kChartMargin + 8, 12};
   std::string marks;
   for (int i = 0; i < kBins; ++i)
     marks +=
@@ -127,8 +129,8 @@ std::string application_bars(const MetricComparison& m) {
     high = std::max(high, mean + error);
   }
   std::ranges::sort(bars, {}, &Bar::mean);
-  const Scale x{0, static_cast<double>(bars.size()), kMargin, kWidth - 6},
-      y{low, high, kHeight - kMargin + 8, 8};
+  const Scale x{0, static_cast<double>(bars.size()), kChartMargin, kChartWidth - 6},
+      y{low, high, kChartHeight - kChartMargin + 8, 8};
   std::string marks;
   for (size_t i = 0; i < bars.size(); ++i) {
     const double left = x(static_cast<double>(i)), width = x(1) - x(0), middle = left + width / 2;

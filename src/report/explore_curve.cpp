@@ -12,13 +12,13 @@ namespace {
 
 using analysis::LiveWords;
 
-constexpr double kWidth = 1000, kHeight = 210, kLeft = 34, kRight = 6, kTop = 10, kBottom = 26;
+constexpr double kCurveWidth = 1000, kCurveHeight = 210, kLeft = 34, kRight = 6, kTop = 10, kBottom = 26;
 constexpr size_t kSteps = 1000;
 
 struct Series {
   const char *name, *title;
-  LiveWords ExploreGuest::* when;
-  uint32_t LiveWords::* kind;
+  LiveWords ExploreGuest::*when;
+  uint32_t LiveWords::*kind;
 };
 constexpr Series kSeries[] = {
     {"u0", "uniform, as translated", &ExploreGuest::before, &LiveWords::uniform},
@@ -44,10 +44,10 @@ class Curve {
   }
 
   [[nodiscard]] double x(double step) const {
-    return kLeft + step / static_cast<double>(steps_) * (kWidth - kLeft - kRight);
+    return kLeft + step / static_cast<double>(steps_) * (kCurveWidth - kLeft - kRight);
   }
   [[nodiscard]] double y(double v) const {
-    return kHeight - kBottom - v / high_ * (kHeight - kTop - kBottom);
+    return kCurveHeight - kBottom - v / high_ * (kCurveHeight - kTop - kBottom);
   }
   [[nodiscard]] double step_of(size_t guest) const {
     return static_cast<double>(guest) * static_cast<double>(steps_) / static_cast<double>(data_.guest.size());
@@ -60,7 +60,7 @@ class Curve {
           std::back_inserter(out),
           "<line class='grid' x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' "
           "text-anchor='end'>{5:g}</text>",
-          kLeft, kWidth - kRight, y(v), kLeft - 5, y(v) + 3, v);
+          kLeft, kCurveWidth - kRight, y(v), kLeft - 5, y(v) + 3, v);
   }
 
   /// A staircase; its area when it is the one that counts.
@@ -89,7 +89,8 @@ class Curve {
       if (k.select != kNoIndex)
         fmt::format_to(std::back_inserter(out),
                        "<line class='tick' x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}' data-g='{3}'/>",
-                       x(step_of(k.select)), kHeight - kBottom + 3, kHeight - kBottom + 10, k.select);
+                       x(step_of(k.select)), kCurveHeight - kBottom + 3, kCurveHeight - kBottom + 10,
+                       k.select);
   }
 
  private:
@@ -106,12 +107,12 @@ std::string pressure_svg(const ExploreData& data) {
   std::string out =
       fmt::format("<svg class='curve' viewBox='0 0 {} {}' role='img' "
                   "aria-label='live words along the code' data-n='{}' data-left='{}' data-right='{}'>",
-                  kWidth, kHeight, data.guest.size(), kLeft, kWidth - kRight);
+                  kCurveWidth, kCurveHeight, data.guest.size(), kLeft, kCurveWidth - kRight);
   curve.grid(out);
   for (const Series& s : kSeries) curve.series(out, s);
   curve.kept(out);
   out += fmt::format("<line class='cursor' x1='-9' x2='-9' y1='{}' y2='{}'/></svg><p class='legend'>", kTop,
-                     kHeight - kBottom);
+                     kCurveHeight - kBottom);
   for (const Series& s : kSeries) out += fmt::format("<span class='{}'>{}</span>", s.name, s.title);
   return out + (data.kept.empty() ? "</p>" : "<span class='tick'>a select that stays</span></p>");
 }

@@ -10,7 +10,7 @@
 namespace lanewise::report {
 namespace {
 
-constexpr double kWidth = 124, kHeight = 34, kGapX = 26, kGapY = 38, kMargin = 34;
+constexpr double kNodeWidth = 124, kNodeHeight = 34, kGapX = 26, kGapY = 38, kGraphMargin = 34;
 
 class Layout {
  public:
@@ -31,12 +31,12 @@ class Layout {
     return order_.position[to] <= order_.position[from];
   }
   [[nodiscard]] double x(uint32_t n) const { return x_[n]; }
-  [[nodiscard]] double y(uint32_t n) const { return kMargin / 2 + row_[n] * (kHeight + kGapY); }
+  [[nodiscard]] double y(uint32_t n) const { return kGraphMargin / 2 + row_[n] * (kNodeHeight + kGapY); }
   [[nodiscard]] uint32_t row(uint32_t n) const { return row_[n]; }
   [[nodiscard]] const std::vector<uint32_t>& shown() const { return order_.reverse_post; }
   [[nodiscard]] double width() const { return width_; }
   [[nodiscard]] double height() const {
-    return kMargin + static_cast<double>(rows_.size()) * (kHeight + kGapY);
+    return kGraphMargin + static_cast<double>(rows_.size()) * (kNodeHeight + kGapY);
   }
 
  private:
@@ -83,7 +83,8 @@ class Layout {
   void assign_x() {
     for (const auto& row : rows_)
       for (size_t i = 0; i < row.size(); ++i)
-        x_[row[i]] = (static_cast<double>(i) - static_cast<double>(row.size() - 1) / 2) * (kWidth + kGapX);
+        x_[row[i]] =
+            (static_cast<double>(i) - static_cast<double>(row.size() - 1) / 2) * (kNodeWidth + kGapX);
     for (int sweep = 0; sweep < 4; ++sweep)
       for (size_t r = 0; r < rows_.size(); ++r) {
         const auto& row = rows_[sweep % 2 == 0 ? r : rows_.size() - 1 - r];
@@ -91,8 +92,8 @@ class Layout {
       }
     double low = 0, high = 0;
     for (const uint32_t n : order_.reverse_post) low = std::min(low, x_[n]), high = std::max(high, x_[n]);
-    for (double& x : x_) x += kMargin + kWidth / 2 - low;
-    width_ = high - low + kWidth + 2 * kMargin;
+    for (double& x : x_) x += kGraphMargin + kNodeWidth / 2 - low;
+    width_ = high - low + kNodeWidth + 2 * kGraphMargin;
   }
 
   void pull(const std::vector<uint32_t>& row, size_t i) {
@@ -102,8 +103,8 @@ class Layout {
       for (const uint32_t m : *side) sum += x_[m], count += 1;
     if (count == 0) return;
     double x = sum / count;
-    if (i > 0) x = std::max(x, x_[row[i - 1]] + kWidth + kGapX);
-    if (i + 1 < row.size()) x = std::min(x, std::max(x_[n], x_[row[i + 1]] - kWidth - kGapX));
+    if (i > 0) x = std::max(x, x_[row[i - 1]] + kNodeWidth + kGapX);
+    if (i + 1 < row.size()) x = std::min(x, std::max(x_[n], x_[row[i + 1]] - kNodeWidth - kGapX));
     x_[n] = x;
   }
 
@@ -119,18 +120,18 @@ class Layout {
 void edge(std::string& out, const Layout& at, uint32_t from, uint32_t to, std::string_view kind) {
   const auto to_out = std::back_inserter(out);
   if (at.back(from, to)) { // around the right side, upwards
-    const double x1 = at.x(from) + kWidth / 2, x2 = at.x(to) + kWidth / 2;
-    const double y1 = at.y(from) + kHeight / 2, y2 = at.y(to) + kHeight / 2;
+    const double x1 = at.x(from) + kNodeWidth / 2, x2 = at.x(to) + kNodeWidth / 2;
+    const double y1 = at.y(from) + kNodeHeight / 2, y2 = at.y(to) + kNodeHeight / 2;
     const double bend = std::max(x1, x2) + kGapX + std::min(40.0, (y1 - y2) / 14);
     fmt::format_to(to_out,
                    "<path class='e back {}' d='M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}'/>",
                    kind, x1, y1, bend, y1, bend, y2, x2 + 4, y2);
     return;
   }
-  const double x1 = at.x(from), x2 = at.x(to), y1 = at.y(from) + kHeight, y2 = at.y(to);
+  const double x1 = at.x(from), x2 = at.x(to), y1 = at.y(from) + kNodeHeight, y2 = at.y(to);
   // Past other rows an edge swings out, so that it does not run behind their blocks.
   const bool far = at.row(to) > at.row(from) + 1;
-  const double swing = far ? -(kWidth * 0.85) : 0, pull = far ? (y2 - y1) * 0.35 : kGapY * 0.6;
+  const double swing = far ? -(kNodeWidth * 0.85) : 0, pull = far ? (y2 - y1) * 0.35 : kGapY * 0.6;
   fmt::format_to(to_out, "<path class='e {}' d='M{:.0f} {:.0f}C{:.0f} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}'/>",
                  kind, x1, y1, x1 + swing, y1 + pull, x2 + swing, y2 - pull, x2, y2 - 4);
 }
@@ -152,14 +153,14 @@ std::string graph_svg(const std::vector<GraphNode>& nodes) {
       edge(out, at, n, successors[s], successors.size() < 2 ? "" : s == 0 ? "yes" : "no");
   }
   for (const uint32_t n : at.shown()) {
-    const double x = at.x(n) - kWidth / 2, y = at.y(n);
+    const double x = at.x(n) - kNodeWidth / 2, y = at.y(n);
     const std::string mark = nodes[n].mark == ~0u ? "" : fmt::format(" data-g='{}'", nodes[n].mark);
     fmt::format_to(
         std::back_inserter(out),
         "<g class='n l{}'{}><rect x='{:.0f}' y='{:.0f}' width='{}' height='{}' rx='6'/><text x='{:.0f}' "
         "y='{:.0f}'>{}</text><text class='s' x='{:.0f}' y='{:.0f}'>{}</text></g>",
-        std::min(nodes[n].loop_depth, 4u), mark, x, y, kWidth, kHeight, x + kWidth / 2, y + 14,
-        html_text(nodes[n].title), x + kWidth / 2, y + 27, html_text(nodes[n].subtitle));
+        std::min(nodes[n].loop_depth, 4u), mark, x, y, kNodeWidth, kNodeHeight, x + kNodeWidth / 2, y + 14,
+        html_text(nodes[n].title), x + kNodeWidth / 2, y + 27, html_text(nodes[n].subtitle));
   }
   return out + "</svg>";
 }

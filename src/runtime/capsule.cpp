@@ -82,7 +82,7 @@ void read_binary(ByteReader& r, container::ShaderBinary& b) {
   descriptor_fields(r, k.descriptor);
 }
 
-std::unexpected<Error> malformed(std::string what) {
+std::unexpected<Error> damaged_capsule(std::string what) {
   return fail(ErrorKind::input, "capsule is damaged: " + std::move(what));
 }
 
@@ -151,11 +151,11 @@ Expected<Capsule> deserialize_capsule(std::span<const uint8_t> bytes) {
                 fmt::format("capsule format {}, this library reads {}", version, capsule_version));
   const auto size = file.number<uint64_t>(), checksum = file.number<uint64_t>();
   const auto packed = file.bytes();
-  if (!file.ok() || !file.at_end() || size > limits::max_file_bytes) return malformed("its lengths");
+  if (!file.ok() || !file.at_end() || size > limits::max_file_bytes) return damaged_capsule("its lengths");
   std::vector<uint8_t> plain(size);
   const size_t unpacked = ZSTD_decompress(plain.data(), plain.size(), packed.data(), packed.size());
   if (ZSTD_isError(unpacked) || unpacked != size || XXH3_64bits(plain.data(), plain.size()) != checksum)
-    return malformed("its checksum");
+    return damaged_capsule("its checksum");
 
   ByteReader r(plain);
   Capsule c;
@@ -172,7 +172,7 @@ Expected<Capsule> deserialize_capsule(std::span<const uint8_t> bytes) {
     const auto contents = r.bytes();
     region.bytes.assign(contents.begin(), contents.end());
   });
-  if (!r.ok() || !r.at_end() || !is_sound(c)) return malformed("its contents");
+  if (!r.ok() || !r.at_end() || !is_sound(c)) return damaged_capsule("its contents");
   return c;
 }
 

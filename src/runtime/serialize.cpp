@@ -68,7 +68,7 @@ void write(ByteWriter& w, const Unlinked& p) {
   });
 }
 
-std::unexpected<Error> malformed(std::string what) {
+std::unexpected<Error> malformed_program(std::string what) {
   return fail(ErrorKind::input, "prepared program is malformed: " + std::move(what));
 }
 
@@ -82,8 +82,8 @@ Expected<Origins> read_origins(ByteReader& r) {
     r.number(o.of);
     r.number(o.value);
     if (o.kind > Origin::Kind::index || std::ranges::any_of(o.of, [&](uint32_t part) { return part >= n; }))
-      return malformed("an origin");
-    if (origins.make(o) != n) return malformed("an origin stands twice");
+      return malformed_program("an origin");
+    if (origins.make(o) != n) return malformed_program("an origin stands twice");
   }
   return origins;
 }
@@ -129,7 +129,7 @@ Expected<std::vector<ir::CalleeFunction>> read_callees(ByteReader& r) {
     read(r, c.results);
     if (!r.ok()) break;
     if (auto ok = ir::verify(c.function); !ok) return std::unexpected(std::move(ok.error()));
-    if (!calls_fit(c.function, callees, &c)) return malformed("a call of a function");
+    if (!calls_fit(c.function, callees, &c)) return malformed_program("a call of a function");
     callees.push_back(std::move(c));
   }
   return callees;
@@ -176,14 +176,14 @@ Expected<Unlinked> read(ByteReader& r, bool calls_slots = true) {
     r.number(x.address);
     r.number(x.bytes);
   });
-  if (!r.ok()) return malformed("it ends too early");
+  if (!r.ok()) return malformed_program("it ends too early");
   if (auto ok = ir::verify(p.function); !ok) return std::unexpected(std::move(ok.error()));
-  if (!in_range(p, calls_slots)) return malformed("a number is out of range");
+  if (!in_range(p, calls_slots)) return malformed_program("a number is out of range");
   return p;
 }
 
 template <class Stream, class Descriptor>
-void descriptor_fields(Stream& s, Descriptor& d) {
+void launch_fields(Stream& s, Descriptor& d) {
   s.number(d.group_segment_fixed_size);
   s.number(d.private_segment_fixed_size);
   s.number(d.kernarg_size);
@@ -200,7 +200,7 @@ std::vector<uint8_t> serialize(const PreparedShader& shader) {
   ByteWriter w;
   w.text(shader.key);
   w.text(shader.kernel.name);
-  descriptor_fields(w, shader.kernel.descriptor);
+  launch_fields(w, shader.kernel.descriptor);
   w.number(shader.kernel.required_workgroup_size.has_value());
   w.number(shader.kernel.required_workgroup_size.value_or(std::array<uint32_t, 3>{}));
   w.number(shader.full_waves);
@@ -221,7 +221,7 @@ Expected<std::shared_ptr<const PreparedShader>> deserialize_shader(std::span<con
   auto shader = std::make_shared<PreparedShader>();
   shader->key = r.text();
   shader->kernel.name = r.text();
-  descriptor_fields(r, shader->kernel.descriptor);
+  launch_fields(r, shader->kernel.descriptor);
   const bool required = r.number<uint8_t>() != 0;
   const auto size = r.number<std::array<uint32_t, 3>>();
   if (required) shader->kernel.required_workgroup_size = size;
@@ -238,10 +238,10 @@ Expected<std::shared_ptr<const PreparedShader>> deserialize_shader(std::span<con
   shader->program = std::move(*program);
   if (!shader->callees.empty() &&
       (!shader->program.slots.empty() || !calls_fit(shader->program.function, shader->callees, nullptr)))
-    return malformed("a call of a function");
+    return malformed_program("a call of a function");
   if (!r.at_end() || shader->targets.size() != shader->program.slots.size() ||
       shader->compared.size() != shader->program.slots.size())
-    return malformed("lists differ in length");
+    return malformed_program("lists differ in length");
   return shader;
 }
 
@@ -276,7 +276,7 @@ Expected<std::shared_ptr<const PreparedCallee>> deserialize_callee(std::span<con
   auto program = read(r);
   if (!program) return std::unexpected(std::move(program.error()));
   callee->program = std::move(*program);
-  if (!r.at_end()) return malformed("bytes are left over");
+  if (!r.at_end()) return malformed_program("bytes are left over");
   return callee;
 }
 

@@ -18,9 +18,9 @@ bool is_pointer(ir::Input which) {
   return which == ir::Input::kernarg_ptr || which == ir::Input::dispatch_ptr || which == ir::Input::queue_ptr;
 }
 
-class Rules {
+class AlignmentRules {
  public:
-  Rules(const ir::Function& f, const std::vector<uint8_t>& known, std::span<const uint32_t> aligned)
+  AlignmentRules(const ir::Function& f, const std::vector<uint8_t>& known, std::span<const uint32_t> aligned)
       : f_(f), known_(known), aligned_(aligned) {}
 
   [[nodiscard]] uint8_t operator()(Value v) const {
@@ -86,7 +86,7 @@ class Rules {
 
 std::vector<uint8_t> known_low_zeros(const ir::Function& f, std::span<const uint32_t> aligned) {
   std::vector<uint8_t> known(f.value_count(), most);
-  const Rules rules(f, known, aligned);
+  const AlignmentRules rules(f, known, aligned);
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 0; i < known.size(); ++i) {

@@ -14,9 +14,9 @@ using ir::Value;
 
 constexpr uint64_t ones(unsigned bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 
-class Rules {
+class BoundRules {
  public:
-  Rules(const ir::Function& f, const Seating& s, const std::vector<uint64_t>& known)
+  BoundRules(const ir::Function& f, const Seating& s, const std::vector<uint64_t>& known)
       : f_(f), seating_(s), known_(known), home_(f.value_count()) {
     for (uint32_t b = 0; b < f.blocks.size(); ++b)
       for (const Value v : f.blocks[b].instructions) home_[v.index] = {b};
@@ -108,7 +108,7 @@ std::vector<uint64_t> known_bounds(const ir::Function& f, const Seating& seating
   for (uint32_t i = 0; i < known.size(); ++i)
     known[i] = f[Value{i}].op == Op::constant ? f[Value{i}].imm & ones(ir::bit_width(f[Value{i}].type))
                                               : ones(ir::bit_width(f[Value{i}].type));
-  const Rules rules(f, seating, known);
+  const BoundRules rules(f, seating, known);
   for (const ir::BasicBlock& b : f.blocks)
     for (const Value v : b.instructions) known[v.index] = rules(v);
   return known;

@@ -82,10 +82,10 @@ void write_extract(Emitter& e, Value v) {
 // -- through helper functions
 // ------------------------------------------------------------------------------------
 
-using Body = Expr (*)(Code&, std::span<const Expr>, Type);
+using HelperBody = Expr (*)(Code&, std::span<const Expr>, Type);
 
 /// A call of a helper that is found by operation and operand type.
-template <Body body>
+template <HelperBody body>
 void write_call(Emitter& e, Value v) {
   const Type t = e.f[e.f.operand(v, 0)].type;
   std::vector<Type> types;

@@ -35,7 +35,7 @@ std::optional<Layout> layout(spv::Op op) {
   return {};
 }
 
-struct Body {
+struct ModuleFunction {
   std::vector<Id> parameters;
   std::vector<Words> instructions;
   Id result = 0;
@@ -44,8 +44,8 @@ struct Body {
   bool taken = false;
 };
 
-std::optional<Body> body_of(Words function, const std::unordered_set<Id>& kept) {
-  Body body;
+std::optional<ModuleFunction> body_of(Words function, const std::unordered_set<Id>& kept) {
+  ModuleFunction body;
   unsigned labels = 0;
   bool fits = true;
   for_each_instruction(function, [&](spv::Op op, Words w) {
@@ -74,7 +74,7 @@ std::optional<Body> body_of(Words function, const std::unordered_set<Id>& kept) 
   return body;
 }
 
-bool is_shorter_inline(const Body& b) {
+bool is_shorter_inline(const ModuleFunction& b) {
   const size_t arguments = b.parameters.size();
   const size_t call = 4 + arguments;
   const size_t function = 5 + 3 * arguments + 2 + b.words + (b.result != 0 ? 2 : 1) + 1;
@@ -83,7 +83,7 @@ bool is_shorter_inline(const Body& b) {
 
 class Inliner {
  public:
-  Inliner(std::unordered_map<Id, Body>& bodies, const std::function<Id()>& new_id)
+  Inliner(std::unordered_map<Id, ModuleFunction>& bodies, const std::function<Id()>& new_id)
       : bodies_(bodies), new_id_(new_id) {}
 
   std::vector<uint32_t> rewritten(Words function) {
@@ -105,7 +105,7 @@ class Inliner {
     return it == names_.end() ? id : it->second;
   }
 
-  void write(const Body& body, Words call, std::vector<uint32_t>& out) {
+  void write(const ModuleFunction& body, Words call, std::vector<uint32_t>& out) {
     names_.clear();
     for (size_t i = 0; i < body.parameters.size(); ++i) names_.emplace_back(body.parameters[i], call[4 + i]);
     for (const Words w : body.instructions) {
@@ -122,7 +122,7 @@ class Inliner {
     }
   }
 
-  std::unordered_map<Id, Body>& bodies_;
+  std::unordered_map<Id, ModuleFunction>& bodies_;
   const std::function<Id()>& new_id_;
   std::vector<std::pair<uint32_t, uint32_t>> names_;
 };
@@ -132,7 +132,7 @@ class Inliner {
 std::unordered_set<Id> inline_short_calls(std::vector<std::vector<uint32_t>>& functions, Id entry,
                                           const std::unordered_set<Id>& kept,
                                           const std::function<Id()>& new_id) {
-  std::unordered_map<Id, Body> bodies; // they refer to the functions' words
+  std::unordered_map<Id, ModuleFunction> bodies; // they refer to the functions' words
   for (const auto& words : functions)
     if (const Id id = words[2]; id != entry)
       if (auto body = body_of(words, kept)) bodies.emplace(id, std::move(*body));

@@ -36,7 +36,7 @@ std::array<Value, 8> buffer_operands(Translator& t, const Instruction& i) {
       t.active()};
 }
 
-bool is_plain(Translator& t, const Instruction& i) {
+bool is_plain_buffer_access(Translator& t, const Instruction& i) {
   if (i.lds) t.unsupported(i, "load to LDS");
   if (i.tfe) t.unsupported(i, "TFE");
   return !i.lds && !i.tfe;
@@ -50,7 +50,7 @@ Shape buffer_shape(const Instruction& i) {
 }
 
 void load_buffer(Translator& t, const Instruction& i) {
-  if (!is_plain(t, i)) return;
+  if (!is_plain_buffer_access(t, i)) return;
   const Shape shape = buffer_shape(i);
   const auto operands = buffer_operands(t, i);
   const bool ordered = !is_scratch(t.b.function, operands);
@@ -61,7 +61,7 @@ void load_buffer(Translator& t, const Instruction& i) {
 }
 
 void store_buffer(Translator& t, const Instruction& i) {
-  if (!is_plain(t, i)) return;
+  if (!is_plain_buffer_access(t, i)) return;
   const Shape shape = buffer_shape(i);
   const auto fixed = buffer_operands(t, i);
   const bool ordered = !is_scratch(t.b.function, fixed);
@@ -74,8 +74,8 @@ void store_buffer(Translator& t, const Instruction& i) {
 }
 
 template <AtomicOp A>
-void atomic(Translator& t, const Instruction& i) {
-  if (!is_plain(t, i)) return;
+void atomic_in_buffer(Translator& t, const Instruction& i) {
+  if (!is_plain_buffer_access(t, i)) return;
   const AtomicOperands o = atomic_operands(t, i, A, i.src[3]);
   ir::MemoryAccess access = atomic_access(i, ir::Space::global, A);
   access.idxen = i.idxen;
@@ -93,9 +93,11 @@ void atomic(Translator& t, const Instruction& i) {
 using enum Opcode;
 
 #define LANEWISE_ATOMIC(name, op)                                                                            \
-  {buffer_atomic_##name, atomic<AtomicOp::op>}, { buffer_atomic_##name##_x2, atomic<AtomicOp::op> }
+  {buffer_atomic_##name, atomic_in_buffer<AtomicOp::op>}, {                                                  \
+    buffer_atomic_##name##_x2, atomic_in_buffer<AtomicOp::op>                                                \
+  }
 
-constexpr Meaning meanings[] = {
+constexpr Meaning buffer_memory_meanings[] = {
     {buffer_load_ubyte, load_buffer},
     {buffer_load_sbyte, load_buffer},
     {buffer_load_ushort, load_buffer},
@@ -134,13 +136,13 @@ constexpr Meaning meanings[] = {
     LANEWISE_ATOMIC(fcmpswap, fcmpswap),
     LANEWISE_ATOMIC(fmin, fmin),
     LANEWISE_ATOMIC(fmax, fmax),
-    {buffer_atomic_csub, atomic<AtomicOp::csub>},
+    {buffer_atomic_csub, atomic_in_buffer<AtomicOp::csub>},
 };
 
 #undef LANEWISE_ATOMIC
 
 } // namespace
 
-std::span<const Meaning> buffer_memory() { return meanings; }
+std::span<const Meaning> buffer_memory() { return buffer_memory_meanings; }
 
 } // namespace lanewise::translate

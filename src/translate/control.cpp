@@ -7,15 +7,12 @@
 namespace lanewise::translate {
 namespace {
 
-void nothing(Translator&, const Instruction&) {}
 void wait(Translator& t, const Instruction&) { t.wait(); }
 
 void barrier(Translator& t, const Instruction&) {
   t.b.barrier();
   t.synchronized();
 }
-
-void invalidate(Translator& t, const Instruction&) { t.b.memory_fence(); }
 
 /// The cache of a compute unit, which other waves of the workgroup may write past. Right behind a barrier,
 /// where clang puts it, it adds nothing to what the barrier orders.
@@ -59,7 +56,7 @@ void setreg(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning control_meanings[] = {
     {s_nop, nothing},
     {s_version, nothing},
     {s_wakeup, nothing},
@@ -119,6 +116,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> control() { return meanings; }
+std::span<const Meaning> control() { return control_meanings; }
 
 } // namespace lanewise::translate

@@ -81,7 +81,7 @@ void bpermute(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning cross_lane_meanings[] = {
     {v_readfirstlane_b32, readfirstlane},
     {v_readlane_b32, readlane},
     {v_writelane_b32, writelane},
@@ -96,6 +96,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> cross_lane() { return meanings; }
+std::span<const Meaning> cross_lane() { return cross_lane_meanings; }
 
 } // namespace lanewise::translate

@@ -7,20 +7,19 @@
 namespace lanewise::translate {
 namespace {
 
-using Kind = EntryValue::Kind;
 using ir::Input;
 
 class Registers {
  public:
   void constants(std::initializer_list<uint32_t> values) {
-    for (const uint32_t v : values) push({Kind::constant, {}, v});
+    for (const uint32_t v : values) push({EntryValue::Kind::constant, {}, v});
   }
   void address(Input input) {
-    push({Kind::low, input, 0});
-    push({Kind::high, input, 0});
+    push({EntryValue::Kind::low, input, 0});
+    push({EntryValue::Kind::high, input, 0});
   }
-  void whole(Input input) { push({Kind::whole, input, 0}); }
-  void user_data(uint32_t dword) { push({Kind::user_data, {}, dword}); }
+  void whole(Input input) { push({EntryValue::Kind::whole, input, 0}); }
+  void user_data(uint32_t dword) { push({EntryValue::Kind::user_data, {}, dword}); }
   void skip_to(unsigned n) { next_ = n; }
   [[nodiscard]] const std::array<EntryValue, 106>& values() const { return values_; }
 

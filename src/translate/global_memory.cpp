@@ -35,7 +35,7 @@ Value address(Translator& t, const Instruction& i) {
                             : scratch_address(t, i);
 }
 
-bool is_plain(Translator& t, const Instruction& i) {
+bool is_plain_access(Translator& t, const Instruction& i) {
   if (!i.lds) return true;
   t.unsupported(i, "load to LDS");
   return false;
@@ -43,7 +43,7 @@ bool is_plain(Translator& t, const Instruction& i) {
 
 template <Space S>
 void load_from(Translator& t, const Instruction& i) {
-  if (is_plain(t, i)) load(t, i, S, address<S>(t, i));
+  if (is_plain_access(t, i)) load(t, i, S, address<S>(t, i));
 }
 template <Space S>
 void store_to(Translator& t, const Instruction& i) {
@@ -95,7 +95,7 @@ using enum Opcode;
       LANEWISE_ATOMIC(format, space, dec, dec), LANEWISE_ATOMIC(format, space, fcmpswap, fcmpswap),          \
       LANEWISE_ATOMIC(format, space, fmin, fmin), LANEWISE_ATOMIC(format, space, fmax, fmax)
 
-constexpr Meaning meanings[] = {
+constexpr Meaning global_memory_meanings[] = {
     LANEWISE_LOADS(flat, Space::flat),       LANEWISE_LOADS(global, Space::global),
     LANEWISE_LOADS(scratch, Space::scratch), LANEWISE_ATOMICS(flat, Space::flat),
     LANEWISE_ATOMICS(global, Space::global), {global_atomic_csub, atomic<Space::global, AtomicOp::csub>},
@@ -108,6 +108,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> global_memory() { return meanings; }
+std::span<const Meaning> global_memory() { return global_memory_meanings; }
 
 } // namespace lanewise::translate

@@ -109,7 +109,7 @@ void exchange2(Translator& t, const Instruction& i) {
 // ---------------------------------------------------------------------------------------------------------------
 
 template <AtomicOp A>
-void atomic(Translator& t, const Instruction& i) {
+void atomic_in_lds(Translator& t, const Instruction& i) {
   if (!is_lds(t, i)) return;
   AtomicOperands o = atomic_operands(t, i, A == AtomicOp::cmpswap ? AtomicOp::swap : A, i.src[1]);
   // Two operands: compare and store has the comparand first, the others (mskor, wrap) keep their order.
@@ -174,16 +174,14 @@ void write_addtid(Translator& t, const Instruction& i) {
   if (is_lds(t, i)) store(t, i, Space::lds, addtid(t, i), i.src[1]);
 }
 
-void nothing(Translator&, const Instruction&) {}
-
 using enum Opcode;
 
 #define LANEWISE_ATOMIC(name, type, op)                                                                      \
-  {ds_##name##_##type, atomic<AtomicOp::op>}, { ds_##name##_rtn_##type, atomic<AtomicOp::op> }
+  {ds_##name##_##type, atomic_in_lds<AtomicOp::op>}, { ds_##name##_rtn_##type, atomic_in_lds<AtomicOp::op> }
 #define LANEWISE_ATOMICS(name, kind, op)                                                                     \
   LANEWISE_ATOMIC(name, kind##32, op), LANEWISE_ATOMIC(name, kind##64, op)
 
-constexpr Meaning meanings[] = {
+constexpr Meaning lds_meanings[] = {
     {ds_read_b32, read},
     {ds_read_b64, read},
     {ds_read_b96, read},
@@ -214,8 +212,8 @@ constexpr Meaning meanings[] = {
     {ds_write2_b64, write2},
     {ds_write2st64_b32, write2},
     {ds_write2st64_b64, write2},
-    {ds_wrxchg_rtn_b32, atomic<AtomicOp::swap>},
-    {ds_wrxchg_rtn_b64, atomic<AtomicOp::swap>},
+    {ds_wrxchg_rtn_b32, atomic_in_lds<AtomicOp::swap>},
+    {ds_wrxchg_rtn_b64, atomic_in_lds<AtomicOp::swap>},
     {ds_wrxchg2_rtn_b32, exchange2},
     {ds_wrxchg2_rtn_b64, exchange2},
     {ds_wrxchg2st64_rtn_b32, exchange2},
@@ -224,7 +222,7 @@ constexpr Meaning meanings[] = {
     {ds_write_addtid_b32, write_addtid},
     {ds_append, append<true>},
     {ds_consume, append<false>},
-    {ds_wrap_rtn_b32, atomic<AtomicOp::wrap>},
+    {ds_wrap_rtn_b32, atomic_in_lds<AtomicOp::wrap>},
     {ds_condxchg32_rtn_b64, conditional_exchange},
     {ds_nop, nothing},
     LANEWISE_ATOMICS(add, u, add),
@@ -252,6 +250,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> lds() { return meanings; }
+std::span<const Meaning> lds() { return lds_meanings; }
 
 } // namespace lanewise::translate

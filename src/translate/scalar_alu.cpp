@@ -24,10 +24,6 @@ void set64_nonzero(Translator& t, const Instruction& i, Value v) {
 Value source(Translator& t, const Instruction& i, unsigned n) { return t.scalar32(i.src[n]); }
 Value source64(Translator& t, const Instruction& i, unsigned n) { return t.scalar64(i.src[n]); }
 
-/// A shift count or offset: the low bits of a register, as wide as the value it is for.
-Value count32(Translator& t, Value v) { return t.b.and_(v, t.b.i32(31)); }
-Value count64(Translator& t, Value v) { return t.b.zext(t.b.and_(v, t.b.i32(63)), Type::i64); }
-
 // -- addition
 // ---------------------------------------------------------------------------------------------------------
 
@@ -44,7 +40,7 @@ void sub_u32(Translator& t, const Instruction& i) {
 }
 
 /// The register below holds the low half of `wide`: name it so.
-void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
+void name_low_sgpr(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
   const unsigned r = i.dst[0].reg;
   if (r == 0 || r > reg::vcc_hi || !t.is_low_of(t.sgpr(r - 1), carry, op)) return;
   t.set_sgpr(r - 1, t.low_half(wide));
@@ -53,7 +49,7 @@ void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry,
 void addc_u32(Translator& t, const Instruction& i) {
   const Value x = source(t, i, 0), y = source(t, i, 1), c = t.scc(), carry = t.b.carry(x, y, c);
   if (const Value wide = t.wide_sum(x, y, c)) {
-    name_low_half(t, i, wide, c, Op::add);
+    name_low_sgpr(t, i, wide, c, Op::add);
     set32(t, i, t.b.hi32(wide));
   } else {
     set32(t, i, t.b.add_c(x, y, c));
@@ -64,7 +60,7 @@ void addc_u32(Translator& t, const Instruction& i) {
 void subb_u32(Translator& t, const Instruction& i) {
   const Value x = source(t, i, 0), y = source(t, i, 1), c = t.scc(), borrow = t.b.borrow(x, y, c);
   if (const Value wide = t.wide_difference(x, y, c)) {
-    name_low_half(t, i, wide, c, Op::sub);
+    name_low_sgpr(t, i, wide, c, Op::sub);
     set32(t, i, t.b.hi32(wide));
   } else {
     set32(t, i, t.b.sub_c(x, y, c));
@@ -141,7 +137,7 @@ void shift32(Translator& t, const Instruction& i) {
   set32_nonzero(t, i, t.b.emit(Shift, {source(t, i, 0), count32(t, source(t, i, 1))}));
 }
 template <Op Shift>
-void shift64(Translator& t, const Instruction& i) {
+void scalar_shift64(Translator& t, const Instruction& i) {
   set64_nonzero(t, i, t.b.emit(Shift, {source64(t, i, 0), count64(t, source(t, i, 1))}));
 }
 
@@ -274,13 +270,13 @@ void select64(Translator& t, const Instruction& i) {
 }
 
 /// What a relative access of s[first] may mean ends before this register, s106 at the latest.
-unsigned end_of_reach(Translator& t, const Instruction& i, unsigned first) {
+unsigned end_of_sgprs(Translator& t, const Instruction& i, unsigned first) {
   return std::min(reg::vcc_lo, first + t.relative_reach(i));
 }
 
 /// One of s[first], s[first + 1] .. by M0.
 Value relative_sgpr(Translator& t, const Instruction& i, unsigned half, Value index) {
-  const unsigned first = i.src[0].reg + half, end = end_of_reach(t, i, first);
+  const unsigned first = i.src[0].reg + half, end = end_of_sgprs(t, i, first);
   Value v = t.b.i32(0);
   for (unsigned r = first; r < end; ++r) v = t.b.select(t.b.eq(index, t.b.i32(r - first)), t.sgpr(r), v);
   return v;
@@ -292,7 +288,7 @@ void movrels64(Translator& t, const Instruction& i) {
   set64(t, i, t.b.pack64(lo, hi));
 }
 void write_relative(Translator& t, const Instruction& i, unsigned half, Value index, Value v) {
-  const unsigned first = i.dst[0].reg + half, end = end_of_reach(t, i, first);
+  const unsigned first = i.dst[0].reg + half, end = end_of_sgprs(t, i, first);
   for (unsigned r = first; r < end; ++r)
     t.set_sgpr(r, t.b.select(t.b.eq(index, t.b.i32(r - first)), v, t.sgpr(r)));
 }
@@ -306,7 +302,7 @@ void movreld64(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning scalar_alu_meanings[] = {
     {s_add_u32, add_u32},
     {s_sub_u32, sub_u32},
     {s_add_i32, add_i32},
@@ -354,11 +350,11 @@ constexpr Meaning meanings[] = {
      [](Translator& t, const Instruction& i) { set64_nonzero(t, i, t.b.not_(source64(t, i, 0))); }},
 
     {s_lshl_b32, shift32<Op::shl>},
-    {s_lshl_b64, shift64<Op::shl>},
+    {s_lshl_b64, scalar_shift64<Op::shl>},
     {s_lshr_b32, shift32<Op::lshr>},
-    {s_lshr_b64, shift64<Op::lshr>},
+    {s_lshr_b64, scalar_shift64<Op::lshr>},
     {s_ashr_i32, shift32<Op::ashr>},
-    {s_ashr_i64, shift64<Op::ashr>},
+    {s_ashr_i64, scalar_shift64<Op::ashr>},
     {s_bfm_b32, bfm_b32},
     {s_bfm_b64, bfm_b64},
     {s_bfe_u32, bfe32<false>},
@@ -463,6 +459,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> scalar_alu() { return meanings; }
+std::span<const Meaning> scalar_alu() { return scalar_alu_meanings; }
 
 } // namespace lanewise::translate

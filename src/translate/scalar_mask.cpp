@@ -83,7 +83,7 @@ void quadmask(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning scalar_mask_meanings[] = {
     {s_and_saveexec_b32, save<c_and, false>},
     {s_and_saveexec_b64, save<c_and, true>},
     {s_or_saveexec_b32, save<c_or, false>},
@@ -116,6 +116,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> scalar_mask() { return meanings; }
+std::span<const Meaning> scalar_mask() { return scalar_mask_meanings; }
 
 } // namespace lanewise::translate

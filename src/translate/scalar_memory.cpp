@@ -97,10 +97,9 @@ void buffer_load(Translator& t, const Instruction& i) {
 }
 
 void read_clock(Translator& t, const Instruction& i) { t.set_scalar64(i.dst[0], t.b.clock()); }
-void invalidate(Translator& t, const Instruction&) { t.b.memory_fence(); }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning scalar_memory_meanings[] = {
     {s_load_dword, load},
     {s_load_dwordx2, load},
     {s_load_dwordx4, load},
@@ -119,6 +118,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> scalar_memory() { return meanings; }
+std::span<const Meaning> scalar_memory() { return scalar_memory_meanings; }
 
 } // namespace lanewise::translate

@@ -220,6 +220,14 @@ struct Meaning {
   Handler handler;
 };
 
+/// Nothing that a value depends on, and what orders memory.
+inline void nothing(Translator&, const Instruction&) {}
+inline void invalidate(Translator& t, const Instruction&) { t.b.memory_fence(); }
+
+/// A shift count or offset: the low bits of a register, as wide as the value it is for.
+inline Value count32(Translator& t, Value v) { return t.b.and_(v, t.b.i32(31)); }
+inline Value count64(Translator& t, Value v) { return t.b.zext(t.b.and_(v, t.b.i32(63)), ir::Type::i64); }
+
 // One function for each family, in the file of the same name.
 [[nodiscard]] std::span<const Meaning> scalar_alu();
 [[nodiscard]] std::span<const Meaning> scalar_mask();

@@ -93,7 +93,7 @@ void mqsad_u32_u8(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning vector_bytes_meanings[] = {
     {v_perm_b32, perm},
     {v_lerp_u8, lerp},
     {v_sad_u8, sad_u8<false>},
@@ -108,6 +108,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> vector_bytes() { return meanings; }
+std::span<const Meaning> vector_bytes() { return vector_bytes_meanings; }
 
 } // namespace lanewise::translate

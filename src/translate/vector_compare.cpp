@@ -77,18 +77,18 @@ using enum Opcode;
   {v_cmp##x##_f_##suffix, constant<false>}, {v_cmp##x##_tru_##suffix, constant<true>},                       \
       {v_cmp##x##_lt_##suffix, floating<lt, Type::suffix>},                                                  \
       {v_cmp##x##_eq_##suffix, floating<eq, Type::suffix>},                                                  \
-      {v_cmp##x##_le_##suffix, floating < lt | eq, Type::suffix > },                                         \
+      {v_cmp##x##_le_##suffix, floating<lt | eq, Type::suffix>},                                             \
       {v_cmp##x##_gt_##suffix, floating<gt, Type::suffix>},                                                  \
-      {v_cmp##x##_lg_##suffix, floating < lt | gt, Type::suffix > },                                         \
-      {v_cmp##x##_ge_##suffix, floating < gt | eq, Type::suffix > },                                         \
-      {v_cmp##x##_o_##suffix, floating < lt | eq | gt, Type::suffix > },                                     \
+      {v_cmp##x##_lg_##suffix, floating<lt | gt, Type::suffix>},                                             \
+      {v_cmp##x##_ge_##suffix, floating<gt | eq, Type::suffix>},                                             \
+      {v_cmp##x##_o_##suffix, floating<lt | eq | gt, Type::suffix>},                                         \
       {v_cmp##x##_u_##suffix, floating<un, Type::suffix>},                                                   \
-      {v_cmp##x##_nge_##suffix, floating < un | lt, Type::suffix > },                                        \
-      {v_cmp##x##_nlg_##suffix, floating < un | eq, Type::suffix > },                                        \
-      {v_cmp##x##_ngt_##suffix, floating < un | lt | eq, Type::suffix > },                                   \
-      {v_cmp##x##_nle_##suffix, floating < un | gt, Type::suffix > },                                        \
-      {v_cmp##x##_neq_##suffix, floating < un | lt | gt, Type::suffix > },                                   \
-      {v_cmp##x##_nlt_##suffix, floating < un | gt | eq, Type::suffix > }, {                                 \
+      {v_cmp##x##_nge_##suffix, floating<un | lt, Type::suffix>},                                            \
+      {v_cmp##x##_nlg_##suffix, floating<un | eq, Type::suffix>},                                            \
+      {v_cmp##x##_ngt_##suffix, floating<un | lt | eq, Type::suffix>},                                       \
+      {v_cmp##x##_nle_##suffix, floating<un | gt, Type::suffix>},                                            \
+      {v_cmp##x##_neq_##suffix, floating<un | lt | gt, Type::suffix>},                                       \
+      {v_cmp##x##_nlt_##suffix, floating<un | gt | eq, Type::suffix>}, {                                     \
     v_cmp##x##_class_##suffix, classify<Type::suffix>                                                        \
   }
 #define LANEWISE_COMPARES(x)                                                                                 \
@@ -98,7 +98,7 @@ using enum Opcode;
       LANEWISE_ALWAYS(x, u32), LANEWISE_ALWAYS(x, i64), LANEWISE_ALWAYS(x, u64), LANEWISE_FLOATS(x, f16),    \
       LANEWISE_FLOATS(x, f32), LANEWISE_FLOATS(x, f64)
 
-constexpr Meaning meanings[] = {LANEWISE_COMPARES(), LANEWISE_COMPARES(x)};
+constexpr Meaning vector_compare_meanings[] = {LANEWISE_COMPARES(), LANEWISE_COMPARES(x)};
 
 #undef LANEWISE_INTEGERS
 #undef LANEWISE_ALWAYS
@@ -107,6 +107,6 @@ constexpr Meaning meanings[] = {LANEWISE_COMPARES(), LANEWISE_COMPARES(x)};
 
 } // namespace
 
-std::span<const Meaning> vector_compare() { return meanings; }
+std::span<const Meaning> vector_compare() { return vector_compare_meanings; }
 
 } // namespace lanewise::translate

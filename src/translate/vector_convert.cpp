@@ -186,7 +186,7 @@ void pack_f16(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning vector_convert_meanings[] = {
     {v_cvt_i32_f32, f32_to_int<Op::f2s>},
     {v_cvt_u32_f32, f32_to_int<Op::f2u>},
     {v_cvt_i32_f64, f64_to_int<Op::f2s>},
@@ -226,6 +226,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> vector_convert() { return meanings; }
+std::span<const Meaning> vector_convert() { return vector_convert_meanings; }
 
 } // namespace lanewise::translate

@@ -188,7 +188,7 @@ void cube_ma(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning vector_float_meanings[] = {
     {v_add_f16, binary<F16, Op::fadd>},
     {v_add_f32, binary<F32, Op::fadd>},
     {v_add_f64, binary<F64, Op::fadd>},
@@ -287,6 +287,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> vector_float() { return meanings; }
+std::span<const Meaning> vector_float() { return vector_float_meanings; }
 
 } // namespace lanewise::translate

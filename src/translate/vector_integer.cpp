@@ -6,9 +6,7 @@ namespace {
 
 using ir::Op;
 
-Value count32(Translator& t, Value v) { return t.b.and_(v, t.b.i32(31)); }
 Value count16(Translator& t, Value v) { return t.b.and_(v, t.b.i16(15)); }
-Value count64(Translator& t, Value v) { return t.b.zext(t.b.and_(v, t.b.i32(63)), Type::i64); }
 
 /// op(src0, src1); Reversed: op(src1, src0), as the "rev" instructions.
 template <Op O, bool Reversed = false>
@@ -81,7 +79,7 @@ void sum16(Translator& t, const Instruction& i) {
 
 /// The register below holds the low half of `wide`, as far as lanes that are on are concerned: name it so.
 /// Unfolded, as pack64(lo32(x), hi32(x)) is what is wanted.
-void name_low_half(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
+void name_low_vgpr(Translator& t, const Instruction& i, Value wide, Value carry, Op op) {
   const unsigned r = i.dst[0].reg;
   if (r != 0 && t.is_low_of(t.strip(t.vgpr(r - 1)), carry, op)) t.set_vgpr(r - 1, t.low_half(wide));
 }
@@ -93,7 +91,7 @@ void add_co(Translator& t, const Instruction& i) {
   const Value x = t.b32(i, 0), y = t.b32(i, 1), c = CarryIn ? t.active_mask(i.src[2]) : b.u1(false);
   const Value carry = b.carry(x, y, c);
   if (const Value wide = CarryIn && !i.clamp ? t.wide_sum(x, y, c) : Value{}) {
-    name_low_half(t, i, wide, c, Op::add);
+    name_low_vgpr(t, i, wide, c, Op::add);
     t.set_b32(i, b.hi32(wide));
   } else {
     const Value sum = CarryIn ? b.add_c(x, y, c) : b.add(x, y);
@@ -109,7 +107,7 @@ void sub_co(Translator& t, const Instruction& i) {
   const Value c = BorrowIn ? t.active_mask(i.src[2]) : b.u1(false);
   const Value borrow = BorrowIn ? b.borrow(x, y, c) : b.ult(x, y);
   if (const Value wide = BorrowIn && !i.clamp ? t.wide_difference(x, y, c) : Value{}) {
-    name_low_half(t, i, wide, c, Op::sub);
+    name_low_vgpr(t, i, wide, c, Op::sub);
     t.set_b32(i, b.hi32(wide));
   } else {
     const Value difference = BorrowIn ? b.sub_c(x, y, c) : b.sub(x, y);
@@ -297,14 +295,14 @@ void swap(Translator& t, const Instruction& i) {
 }
 
 /// v[first] .. before `end` are what a relative access may mean.
-unsigned end_of_reach(Translator& t, const Instruction& i, unsigned first) {
+unsigned end_of_vgprs(Translator& t, const Instruction& i, unsigned first) {
   const unsigned there = std::max(t.kernel().descriptor.vgpr_count, first + 1);
   return std::min({256u, there, first + t.relative_reach(i)});
 }
 
 /// One of v[first], v[first + 1] .. by a uniform index; registers that the kernel does not have read as 0.
 Value relative(Translator& t, const Instruction& i, Value index) {
-  const unsigned first = i.src[0].reg, end = end_of_reach(t, i, first);
+  const unsigned first = i.src[0].reg, end = end_of_vgprs(t, i, first);
   std::vector<Value> level;
   for (unsigned r = first; r < end; ++r) level.push_back(t.strip(t.vgpr(r)));
   // A tree of selects, one level for each bit of the index.
@@ -319,7 +317,7 @@ Value relative(Translator& t, const Instruction& i, Value index) {
   return t.b.select(in_range, level[0], t.b.i32(0));
 }
 void set_relative(Translator& t, const Instruction& i, Value index, Value v) {
-  const unsigned first = i.dst[0].reg, end = end_of_reach(t, i, first);
+  const unsigned first = i.dst[0].reg, end = end_of_vgprs(t, i, first);
   for (unsigned r = first; r < end; ++r) {
     const Value old = t.strip(t.vgpr(r));
     t.set_vgpr(r, t.b.select(t.b.eq(index, t.b.i32(r - first)), v, old));
@@ -339,7 +337,7 @@ void movrelsd_2(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning vector_integer_meanings[] = {
     {v_mov_b32, mov},
     {v_cndmask_b32, cndmask},
     {v_swap_b32, swap},
@@ -444,6 +442,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> vector_integer() { return meanings; }
+std::span<const Meaning> vector_integer() { return vector_integer_meanings; }
 
 } // namespace lanewise::translate

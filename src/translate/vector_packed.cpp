@@ -180,7 +180,7 @@ void dot(Translator& t, const Instruction& i) {
 }
 
 using enum Opcode;
-constexpr Meaning meanings[] = {
+constexpr Meaning vector_packed_meanings[] = {
     {v_pk_add_i16, sum<Op::add, true>},
     {v_pk_sub_i16, sum<Op::sub, true>},
     {v_pk_add_u16, sum<Op::add, false>},
@@ -217,6 +217,6 @@ constexpr Meaning meanings[] = {
 
 } // namespace
 
-std::span<const Meaning> vector_packed() { return meanings; }
+std::span<const Meaning> vector_packed() { return vector_packed_meanings; }
 
 } // namespace lanewise::translate

@@ -2,6 +2,7 @@
 
 #include "v3d/liveness.hpp"
 #include "v3d/spill.hpp"
+#include "v3d/tmu_operations.hpp"
 
 #include <bit>
 
@@ -16,14 +17,6 @@ struct Operation {
   std::size_t trigger = 0;
 };
 
-bool writes_tmu(const Inst& i) {
-  return i.alu.dst.kind == Reg::magic && is_tmu_write(static_cast<std::uint8_t>(i.alu.dst.index));
-}
-
-bool triggers(const Inst& i) {
-  return writes_tmu(i) && is_tmu_trigger(static_cast<std::uint8_t>(i.alu.dst.index));
-}
-
 // The operations of a block, with their results; empty if the block is not simple enough.
 std::vector<Operation> find_operations(const Program& p, const std::vector<Inst>& insts) {
   std::vector<Operation> list;
@@ -36,7 +29,7 @@ std::vector<Operation> find_operations(const Program& p, const std::vector<Inst>
     if ((i.sigs & sig::wrtmuc) != 0 && returned == 0) {
       returned = static_cast<unsigned>(std::popcount(p.uniforms[i.uniform].returned));
     }
-    if (triggers(i)) {
+    if (starts_lookup(i)) {
       const auto address = static_cast<std::uint8_t>(i.alu.dst.index);
       if (address == magic::tmua || address == magic::tmuau) {
         return {};

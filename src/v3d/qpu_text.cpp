@@ -10,7 +10,7 @@ namespace lanewise::v3d {
 
 namespace {
 
-std::string reg_text(const Reg& r) {
+std::string qpu_reg_text(const Reg& r) {
   switch (r.kind) {
   case Reg::rf: return fmt::format("rf{}", r.index);
   case Reg::acc: return fmt::format("r{}", r.index);
@@ -34,13 +34,13 @@ std::string alu_text(const Alu& op, bool conditions) {
   std::string_view separator = " ";
   if (info(op.op).has_dst) {
     s += separator;
-    s += reg_text(op.dst);
+    s += qpu_reg_text(op.dst);
     s += text(op.pack);
     separator = ", ";
   }
   for (unsigned i = 0; i < source_count(op); ++i) {
     s += separator;
-    s += reg_text(op.src[i].reg);
+    s += qpu_reg_text(op.src[i].reg);
     s += text(op.src[i].unpack);
     separator = ", ";
   }
@@ -278,7 +278,7 @@ std::string to_text(Gpu, const Word& w) {
     s += name;
     if ((bit & sig::addressed) != 0) {
       s += '.';
-      s += reg_text(w.sig_dst);
+      s += qpu_reg_text(w.sig_dst);
     }
   }
   return s;

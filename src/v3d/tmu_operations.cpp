@@ -4,13 +4,9 @@
 
 namespace lanewise::v3d {
 
-namespace {
-
 bool writes_tmu(const Inst& i) {
   return i.alu.dst.kind == Reg::magic && is_tmu_write(static_cast<std::uint8_t>(i.alu.dst.index));
 }
-
-} // namespace
 
 bool starts_lookup(const Inst& i) {
   return writes_tmu(i) && is_tmu_trigger(static_cast<std::uint8_t>(i.alu.dst.index));

@@ -14,6 +14,7 @@ struct TmuOperation {
   std::vector<std::uint32_t> results; ///< ldtmu, in order
 };
 
+[[nodiscard]] bool writes_tmu(const Inst& i);
 /// The write that starts an operation.
 [[nodiscard]] bool starts_lookup(const Inst& i);
 

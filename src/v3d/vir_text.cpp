@@ -11,7 +11,7 @@ namespace lanewise::v3d {
 
 namespace {
 
-std::string reg_text(const Reg& r) {
+std::string vir_reg_text(const Reg& r) {
   switch (r.kind) {
   case Reg::temp: return fmt::format("t{}", r.index);
   case Reg::rf: return fmt::format("rf{}", r.index);
@@ -26,12 +26,12 @@ std::string reg_text(const Reg& r) {
   }
 }
 
-struct SignalName {
+struct VirSignalName {
   std::uint32_t bit;
   std::string_view text;
 };
 // Signals with a destination print the register that they do not have yet as rf0.
-constexpr SignalName signal_names[] = {
+constexpr VirSignalName vir_signal_names[] = {
     {sig::thrsw, "thrsw"},           {sig::ldvary, "ldvary.rf0"}, {sig::ldtmu, "ldtmu.rf0"},
     {sig::ldtlb, "ldtlb.rf0"},       {sig::ldtlbu, "ldtlbu.rf0"}, {sig::ldunif, "ldunif"},
     {sig::ldunifrf, "ldunifrf.rf0"}, {sig::ldunifa, "ldunifa"},   {sig::ldunifarf, "ldunifarf.rf0"},
@@ -151,7 +151,7 @@ class Reader {
       }
       const std::string_view name = s.substr(0, s.find(';'));
       bool found = false;
-      for (const auto& row : signal_names) {
+      for (const auto& row : vir_signal_names) {
         if (row.text == name) {
           i.sigs |= row.bit;
           found = true;
@@ -316,7 +316,7 @@ class Reader {
     static const auto powers = [] {
       std::array<std::string, 16> t;
       for (std::uint32_t k = 0; k < t.size(); ++k) {
-        t[k] = reg_text({Reg::imm, 32 + k});
+        t[k] = vir_reg_text({Reg::imm, 32 + k});
       }
       return t;
     }();
@@ -399,11 +399,11 @@ std::string to_text(const Program& p, const Inst& i) {
   } else {
     const Reg& dst = i.sig_dst.kind != Reg::none ? i.sig_dst : i.alu.dst;
     s = fmt::format("{}{}{}{} {}{}", info(i.alu.op).name, text(i.alu.cond), text(i.alu.push),
-                    text(i.alu.update), reg_text(dst), text(i.alu.pack));
+                    text(i.alu.update), vir_reg_text(dst), text(i.alu.pack));
     for (unsigned n = 0; n < source_count(i.alu); ++n) {
-      s += fmt::format(", {}{}", reg_text(i.alu.src[n].reg), text(i.alu.src[n].unpack));
+      s += fmt::format(", {}{}", vir_reg_text(i.alu.src[n].reg), text(i.alu.src[n].unpack));
     }
-    for (const auto& row : signal_names) {
+    for (const auto& row : vir_signal_names) {
       if ((i.sigs & row.bit) != 0) {
         s += "; ";
         s += row.text;

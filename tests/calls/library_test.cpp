@@ -25,7 +25,7 @@ const std::string two_calls = R"(
   plus 1
   finish)";
 /// Functions at labels f, g (adds 2, 4), own_pc (adds the low half of its address), far apart h.
-const std::string functions = R"(
+const std::string library_functions = R"(
 f%:
   plus 2
   s_setpc_b64 s[30:31]
@@ -46,7 +46,7 @@ bad%:
 class Library : public testing::Test {
  protected:
   void SetUp() override {
-    auto assembled = assemble(32, std::array{two_calls, functions});
+    auto assembled = assemble(32, std::array{two_calls, library_functions});
     if (!assembled) GTEST_SKIP() << assembled.error().to_string();
     kernel_ = (*assembled)[0];
     functions_ = (*assembled)[1];

@@ -13,7 +13,7 @@ namespace {
 using runtime::raw_kernel;
 
 container::Kernel
-kernel_of(std::vector<std::tuple<std::string, std::string, std::string, uint32_t>> arguments) {
+named_kernel_of(std::vector<std::tuple<std::string, std::string, std::string, uint32_t>> arguments) {
   container::Kernel k;
   k.name = "k";
   k.has_metadata = true;
@@ -27,14 +27,14 @@ kernel_of(std::vector<std::tuple<std::string, std::string, std::string, uint32_t
 
 TEST(MadeUpLaunch, ArgumentsByTypeAndKind) {
   const std::string pointer = "global_buffer", value = "by_value";
-  const container::Kernel k = kernel_of({{"in", "float4*", pointer, 8},
-                                         {"0", "S*", pointer, 8},
-                                         {"l", "int*", "dynamic_shared_pointer", 4},
-                                         {"m", "int*", "dynamic_shared_pointer", 4},
-                                         {"n", "uint", value, 4},
-                                         {"x", "float", value, 4},
-                                         {"v", "int3", value, 16},
-                                         {"s", "S", value, 8}});
+  const container::Kernel k = named_kernel_of({{"in", "float4*", pointer, 8},
+                                               {"0", "S*", pointer, 8},
+                                               {"l", "int*", "dynamic_shared_pointer", 4},
+                                               {"m", "int*", "dynamic_shared_pointer", 4},
+                                               {"n", "uint", value, 4},
+                                               {"x", "float", value, 4},
+                                               {"v", "int3", value, 16},
+                                               {"s", "S", value, 8}});
   const Recipe recipe{.name = "r", .fill = Fill::small, .elements = 32};
   EXPECT_EQ(make_up_arguments(k, recipe, 9),
             (std::vector<std::string>{"in:f32[32]=rand:9:4", "arg1:u32[32]=rand:10:64", "local:16384",
@@ -68,7 +68,7 @@ TEST(MadeUpLaunch, ShapesThatTheKernelAllows) {
       {Shape::few, false, {{8, 1, 1}}, 1024, "--grid 8 --block 8,1,1"},
   };
   for (const auto& row : table) {
-    container::Kernel k = kernel_of({});
+    container::Kernel k = named_kernel_of({});
     k.uniform_workgroup_size = row.uniform;
     k.required_workgroup_size = row.required;
     k.max_flat_workgroup_size = row.most;
@@ -78,13 +78,13 @@ TEST(MadeUpLaunch, ShapesThatTheKernelAllows) {
 
 TEST(MadeUpLaunch, VariedNumbersFitTheirTypes) {
   const std::string value = "by_value";
-  const container::Kernel k = kernel_of({{"a", "char", value, 1},
-                                         {"b", "ushort", value, 2},
-                                         {"c", "int", value, 4},
-                                         {"d", "ulong", value, 8},
-                                         {"e", "half", value, 2},
-                                         {"f", "double", value, 8},
-                                         {"g", "S", value, 12}});
+  const container::Kernel k = named_kernel_of({{"a", "char", value, 1},
+                                               {"b", "ushort", value, 2},
+                                               {"c", "int", value, 4},
+                                               {"d", "ulong", value, 8},
+                                               {"e", "half", value, 2},
+                                               {"f", "double", value, 8},
+                                               {"g", "S", value, 12}});
   const container::ShaderBinary binary;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const auto launch = launch_of(binary, k, make_up(k, {.name = "r", .number = {}}, seed));

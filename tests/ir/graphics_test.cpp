@@ -96,7 +96,7 @@ class Texels final : public InterpreterGraphics {
   std::vector<LaneExport> exports;
 };
 
-std::string run(std::string_view body, Texels* texels, LaneOrder order = LaneOrder::together) {
+std::string run_graphics(std::string_view body, Texels* texels, LaneOrder order = LaneOrder::together) {
   const auto f = parse(program(body));
   if (!f) return f.error().to_string();
   FlatMemory memory(0, 16);
@@ -108,7 +108,7 @@ std::string run(std::string_view body, Texels* texels, LaneOrder order = LaneOrd
 TEST(Graphics, LanesThatAreOnSampleAndExport) {
   for (const LaneOrder order : {LaneOrder::together, LaneOrder::ascending, LaneOrder::descending}) {
     Texels t;
-    EXPECT_EQ(run(R"(b0:
+    EXPECT_EQ(run_graphics(R"(b0:
   %id = i32 input.local_id_x
   %bit = i32 and %id, i32 1
   %odd = u1 ne %bit, i32 0
@@ -120,7 +120,7 @@ TEST(Graphics, LanesThatAreOnSampleAndExport) {
   export.param2 %few, %x, %first, %last, %id
   ret
 )",
-                  &t, order),
+                           &t, order),
               "");
     ASSERT_EQ(t.samples.size(), 16u);
     for (const ImageSample& s : t.samples) EXPECT_EQ(s.address[0][0] % 2, 1u);
@@ -137,14 +137,14 @@ TEST(Graphics, LanesThatAreOnSampleAndExport) {
 
 TEST(Graphics, AQuadIsReadWhoeverIsOff) {
   Texels t;
-  EXPECT_EQ(run(R"(b0:
+  EXPECT_EQ(run_graphics(R"(b0:
   %id = i32 input.local_id_x
   %x = i32 mul %id, i32 10
   %one = u1 eq %id, i32 6
   %texel = i32 image_sample_implicit.1d.mask1 %image, %one, %x
   ret
 )",
-                &t),
+                         &t),
             "");
   ASSERT_EQ(t.samples.size(), 1u);
   EXPECT_EQ(t.samples[0].place_in_quad, 2u);
@@ -152,11 +152,12 @@ TEST(Graphics, AQuadIsReadWhoeverIsOff) {
 }
 
 TEST(Graphics, WithoutImagesIsAnError) {
-  EXPECT_EQ(run("b0:\n  %t = i32 image_sample.1d.zero.mask1 %image, u1 true, i32 1 @0x24\n  ret\n", nullptr),
+  EXPECT_EQ(run_graphics("b0:\n  %t = i32 image_sample.1d.zero.mask1 %image, u1 true, i32 1 @0x24\n  ret\n",
+                         nullptr),
             "function f, pc 0x24, image_sample, workgroup 0,0,0, wave 0: a sample, and the dispatch brings "
             "no images");
   EXPECT_EQ(
-      run("b0:\n  export.null u1 true, i32 1, i32 1, i32 1, i32 1 @0x8\n  ret\n", nullptr),
+      run_graphics("b0:\n  export.null u1 true, i32 1, i32 1, i32 1, i32 1 @0x8\n  ret\n", nullptr),
       "function f, pc 0x8, export, workgroup 0,0,0, wave 0: an export, and the dispatch does not take any");
 }
 

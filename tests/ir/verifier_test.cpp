@@ -7,12 +7,12 @@
 namespace lanewise::ir {
 namespace {
 
-struct Case {
+struct VerifierCase {
   const char* body;
   const char* error; ///< "" = correct
 };
 
-const Case kCases[] = {
+const VerifierCase kCases[] = {
     {"b0:\n ret\n", ""},
     {"b0:\n", "the block does not end with a terminator"},
     {"b0:\n ret\n ret\n", "a terminator inside"},
@@ -52,7 +52,7 @@ const Case kCases[] = {
 };
 
 TEST(Verifier, Rules) {
-  for (const Case& c : kCases) {
+  for (const VerifierCase& c : kCases) {
     const auto f = parse(std::string("function \"f\" wave32 lds 0 scratch 0 {\n") + c.body + "}");
     ASSERT_TRUE(f) << c.body << f.error().to_string();
     const auto result = verify(*f);

@@ -13,11 +13,11 @@
 namespace lanewise::passes {
 namespace {
 
-struct Case {
+struct DivergeCase {
   const char* name;
   const char* body; ///< behind the common beginning, which ends in block b0
   unsigned regions, loops;
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const DivergeCase& c, std::ostream* out) { *out << c.name; }
 };
 
 /// %e: lanes of the wave; %m: inside %e; %n: inside %m.
@@ -35,7 +35,7 @@ b0:
   %a = i32 shl %id, i32 2
 )";
 
-constexpr Case kCases[] = {
+constexpr DivergeCase kCases[] = {
     {"a write that the lanes outside do not get", R"(
   %any = uniform u1 host_any %m
   cond_br %any, b1, b2
@@ -396,7 +396,7 @@ Expected<ir::Function> parsed(const std::string& text) {
   return f;
 }
 
-class DivergeCases : public testing::TestWithParam<Case> {};
+class DivergeCases : public testing::TestWithParam<DivergeCase> {};
 
 TEST_P(DivergeCases, DivergeOrNot) {
   auto f = parsed(ir::testing::with_image(std::string(kBegin) + (GetParam().body + 1)));

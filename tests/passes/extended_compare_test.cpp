@@ -63,7 +63,7 @@ b0: @0x0
                      comparison);
 }
 
-std::array<uint32_t, 64> run(const ir::Function& f) {
+std::array<uint32_t, 64> run_on_lanes(const ir::Function& f) {
   ir::FlatMemory memory(kBase, 32 + 256);
   std::memcpy(memory.bytes.data(), kDwords.data(), sizeof kDwords);
   const auto ran = ir::interpret(
@@ -92,7 +92,7 @@ TEST(ExtendedCompare, FoldsToWhatItIs) {
     ir::Function g = *f;
     simplify(g);
     dead_code(g);
-    EXPECT_EQ(run(*f), run(g)) << comparison;
+    EXPECT_EQ(run_on_lanes(*f), run_on_lanes(g)) << comparison;
     bool wide = false;
     for (const ir::Value v : g.blocks[0].instructions)
       wide = wide || (g[v].type == ir::Type::u1 && g[g.operand(v, 0)].type == ir::Type::i64);

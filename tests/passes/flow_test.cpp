@@ -17,7 +17,7 @@ std::string header(unsigned wave) {
 }
 
 template <class Pass>
-std::string after(std::string body, Pass pass, unsigned wave = 32) {
+std::string after_flow(std::string body, Pass pass, unsigned wave = 32) {
   auto f = ir::parse(header(wave) + body + "}\n");
   if (!f) return f.error().to_string();
   if (const auto ok = ir::verify(*f); !ok) return "before: " + ok.error().to_string();
@@ -28,7 +28,7 @@ std::string after(std::string body, Pass pass, unsigned wave = 32) {
 }
 
 TEST(CfgCleanup, ConstantBranch) {
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   %1 = uniform i32 input.workgroup_id_x
   cond_br u1 true, b1, b2
 b1: from b0
@@ -40,7 +40,7 @@ b3: from b1, b2
   store.global.4 i64 16, u1 true, %2
   ret
 )",
-                  cfg_cleanup),
+                       cfg_cleanup),
             R"(b0:
   %1 = uniform i32 input.workgroup_id_x
   store.global.4 i64 16, u1 true, %1
@@ -49,7 +49,7 @@ b3: from b1, b2
 }
 
 TEST(CfgCleanup, LoopStaysAndUnreachableGoes) {
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   br b2
 b1: from b1, b3
   br b1
@@ -64,7 +64,7 @@ b3:
 b4: from b2
   ret
 )",
-                  cfg_cleanup),
+                       cfg_cleanup),
             R"(b0:
   br b1
 b1: from b0, b1
@@ -78,14 +78,14 @@ b2: from b1
 }
 
 TEST(CfgCleanup, BothEdgesToOneBlock) {
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   cond_br u1 false, b1, b1
 b1: from b0, b0
   %1 = uniform i32 phi i32 1, i32 2
   store.global.4 i64 16, u1 true, %1
   ret
 )",
-                  cfg_cleanup),
+                       cfg_cleanup),
             R"(b0:
   store.global.4 i64 16, u1 true, i32 2
   ret
@@ -93,7 +93,7 @@ b1: from b0, b0
 }
 
 TEST(DeadCode, KeepsWhatIsVisible) {
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   %1 = i32 lane_id
   %2 = i32 add %1, i32 1
   %3 = i32 mul %2, %2
@@ -102,7 +102,7 @@ TEST(DeadCode, KeepsWhatIsVisible) {
   barrier
   ret
 )",
-                  dead_code),
+                       dead_code),
             R"(b0:
   %1 = i32 lane_id
   %2 = i32 add %1, i32 1
@@ -113,7 +113,7 @@ TEST(DeadCode, KeepsWhatIsVisible) {
 }
 
 TEST(Uniformity, ThroughLoops) {
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   %1 = i32 input.local_id_x
   br b1
 b1: from b0, b1
@@ -126,7 +126,7 @@ b1: from b0, b1
 b2: from b1
   ret
 )",
-                  uniformity),
+                       uniformity),
             R"(b0:
   %1 = i32 input.local_id_x
   br b1
@@ -143,7 +143,7 @@ b2: from b1
 }
 
 TEST(Simplify, LoopPhiOfOneValue) {
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   %1 = uniform i32 input.workgroup_id_x
   br b1
 b1: from b0, b1
@@ -157,7 +157,7 @@ b2: from b1
   store.global.4 i64 16, u1 true, %4
   ret
 )",
-                  simplify),
+                       simplify),
             R"(b0:
   %1 = uniform i32 input.workgroup_id_x
   br b1
@@ -198,7 +198,7 @@ TEST(MaskPhis, LoopCarriedMask) {
     mask_phis(f);
     dead_code(f);
   };
-  EXPECT_EQ(after(kLoopMask32, passes), R"(b0:
+  EXPECT_EQ(after_flow(kLoopMask32, passes), R"(b0:
   %1 = u1 input.initial_exec
   %2 = i32 input.local_id_x
   br b1
@@ -237,7 +237,7 @@ b2: from b0, b1
   store.global.4 i64 32, %8, %2
   ret
 )";
-  EXPECT_EQ(after(program, mask_phis), program);
+  EXPECT_EQ(after_flow(program, mask_phis), program);
 }
 
 TEST(MaskPhis, Wave64MaskInHalves) {
@@ -245,7 +245,7 @@ TEST(MaskPhis, Wave64MaskInHalves) {
     mask_phis(f);
     dead_code(f);
   };
-  EXPECT_EQ(after(R"(b0:
+  EXPECT_EQ(after_flow(R"(b0:
   %1 = u1 input.initial_exec
   %2 = uniform i64 ballot %1
   %3 = uniform i32 lo32 %2
@@ -262,7 +262,7 @@ b2: from b0, b1
   store.global.4 i64 16, %9, i32 1
   ret
 )",
-                  passes, 64),
+                       passes, 64),
             R"(b0:
   %1 = u1 input.initial_exec
   %2 = uniform u1 any %1

@@ -17,13 +17,13 @@
 namespace lanewise::passes {
 namespace {
 
-struct Case {
+struct ThreadingCase {
   const char* name;
   const char *before, *after; ///< bodies
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const ThreadingCase& c, std::ostream* out) { *out << c.name; }
 };
 
-constexpr Case kCases[] = {
+constexpr ThreadingCase kThreadingCases[] = {
     {"LoopWithTwoWaysOut",
      R"(b0:
   %1 = i32 host_lane
@@ -127,9 +127,9 @@ std::string tidied(ir::Function f) {
   return ir::print(f);
 }
 
-class JumpThreading : public testing::TestWithParam<Case> {};
+class JumpThreading : public testing::TestWithParam<ThreadingCase> {};
 
-TEST_P(JumpThreading, Case) {
+TEST_P(JumpThreading, ThreadingCase) {
   auto before = ir::parse(function_of(GetParam().before));
   ASSERT_TRUE(before) << before.error().to_string();
   const std::string unchanged = tidied(*before);
@@ -142,7 +142,7 @@ TEST_P(JumpThreading, Case) {
   EXPECT_EQ(tidied(*before), GetParam().after ? tidied(*after) : unchanged);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, JumpThreading, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Cases, JumpThreading, testing::ValuesIn(kThreadingCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
 /// Where lanes may come other ways, what is made new is no longer one for the wave, and neither is what reads
@@ -294,7 +294,8 @@ class RandomJoins {
   unsigned next_value_ = 0, next_block_ = 1, here_ = 0;
 };
 
-Expected<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned lanes, ir::LaneOrder order) {
+Expected<std::vector<uint8_t>> threading_memory_after(const ir::Function& f, unsigned lanes,
+                                                      ir::LaneOrder order) {
   ir::FlatMemory memory(0, 128);
   const ir::InterpreterDispatch d{.grid = {32, 1, 1},
                                   .workgroup = {32, 1, 1},
@@ -312,14 +313,14 @@ TEST(RandomJoinPrograms, ComputeTheSame) {
     const std::string text = RandomJoins(seed).program();
     auto f = ir::parse(text);
     ASSERT_TRUE(f) << f.error().to_string() << text;
-    const auto expected = memory_after(*f, 32, ir::LaneOrder::together);
+    const auto expected = threading_memory_after(*f, 32, ir::LaneOrder::together);
     ASSERT_TRUE(expected) << expected.error().to_string() << text;
     threaded += jump_threading(*f);
     for (unsigned tidied_up = 0; tidied_up < 2; ++tidied_up) {
       const auto ok = ir::verify(*f);
       ASSERT_TRUE(ok) << "seed " << seed << ": " << ok.error().to_string() << text << ir::print(*f);
       for (const ir::LaneOrder order : {ir::LaneOrder::together, ir::LaneOrder::descending}) {
-        const auto got = memory_after(*f, 32, order);
+        const auto got = threading_memory_after(*f, 32, order);
         ASSERT_TRUE(got && *got == *expected) << "seed " << seed << text << ir::print(*f);
       }
       simplify(*f);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t items = 29;
 
-Expected<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned host_invocations) {
+Expected<std::vector<uint8_t>> linearize_memory_after(const ir::Function& f, unsigned host_invocations) {
   ir::FlatMemory memory(tests::kOutput, tests::kOutputBytes);
   const uint32_t size = host_invocations == 32 ? 32 : items;
   const ir::InterpreterDispatch d{.grid = {size, 1, 1},
@@ -39,7 +39,7 @@ void expect_same(const ir::Function& before, const ir::Function& f, const std::v
   const auto verified = ir::verify(f);
   ASSERT_TRUE(verified) << "seed " << seed << ": " << verified.error().to_string() << ir::print(before)
                         << ir::print(f);
-  const auto got = memory_after(f, host_invocations);
+  const auto got = linearize_memory_after(f, host_invocations);
   ASSERT_TRUE(got) << "seed " << seed << ": " << got.error().to_string() << ir::print(before) << ir::print(f);
   ASSERT_TRUE(*got == expected) << "seed " << seed << '\n' << ir::print(before) << ir::print(f);
 }
@@ -54,7 +54,7 @@ TEST(Linearize, LanePrograms) {
       const unsigned host = invocations ? 32 : 0;
       const auto ok = ir::verify(f);
       ASSERT_TRUE(ok) << ok.error().to_string() << ir::print(f);
-      const auto expected = memory_after(f, host);
+      const auto expected = linearize_memory_after(f, host);
       ASSERT_TRUE(expected) << expected.error().to_string() << ir::print(f);
       ir::Function g = f;
       const auto done = linearize(g, invocations ? ir::Op::host_any : ir::Op::any);
@@ -79,7 +79,7 @@ TEST(Linearize, AfterDiverge) {
   for (uint64_t seed = first; seed < first + count; ++seed) {
     ir::Function f = tests::masked_program(seed);
     uniformity(f);
-    const auto expected = memory_after(f, 0);
+    const auto expected = linearize_memory_after(f, 0);
     ASSERT_TRUE(expected) << expected.error().to_string();
     ASSERT_TRUE(run(f, {}));
     for (const unsigned host_lanes : {16u, 8u}) {
@@ -102,14 +102,14 @@ TEST(Linearize, AfterDiverge) {
   EXPECT_GT(changed, count / 4);
 }
 
-struct Case {
+struct LinearizeCase {
   const char* name;
   const char* before; ///< behind the common beginning
   const char* after;  ///< from the first block that changes on; null: refused
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const LinearizeCase& c, std::ostream* out) { *out << c.name; }
 };
 
-constexpr const char* kBegin = R"(function "t" wave32 lds 4096 scratch 0 divergent {
+constexpr const char* kLinearizeBegin = R"(function "t" wave32 lds 4096 scratch 0 divergent {
 b0:
   %id = i32 host_lane
   %x = i32 mul %id, i32 7
@@ -117,7 +117,7 @@ b0:
   %a = i32 shl %id, i32 2
 )";
 
-const Case kCases[] = {
+const LinearizeCase kLinearizeCases[] = {
     {"both sides under their masks", R"(  cond_br %m, b1, b2
 b1: from b0
   %u = i32 add %x, i32 1
@@ -241,10 +241,10 @@ b2: from b1
      nullptr},
 };
 
-class LinearizeCases : public testing::TestWithParam<Case> {};
+class LinearizeCases : public testing::TestWithParam<LinearizeCase> {};
 
 TEST_P(LinearizeCases, Becomes) {
-  auto f = ir::parse(ir::testing::with_image(std::string(kBegin) + GetParam().before));
+  auto f = ir::parse(ir::testing::with_image(std::string(kLinearizeBegin) + GetParam().before));
   ASSERT_TRUE(f) << f.error().to_string();
   const auto ok = ir::verify(*f);
   ASSERT_TRUE(ok) << ok.error().to_string();
@@ -263,7 +263,7 @@ TEST_P(LinearizeCases, Becomes) {
   EXPECT_EQ(text.substr(text.find('\n', shl) + 1), ir::testing::with_image(GetParam().after)) << text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, LinearizeCases, testing::ValuesIn(kCases), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(Cases, LinearizeCases, testing::ValuesIn(kLinearizeCases), [](const auto& test) {
   std::string name = test.param.name;
   for (char& ch : name)
     if (!isalnum(static_cast<unsigned char>(ch))) ch = '_';

@@ -115,7 +115,7 @@ void check_diverge(const ir::Function& f, const Visible& expected, uint64_t seed
   }
 }
 
-void check_program(uint64_t seed, tests::Statements statements, Counts& counts) {
+void check_program_masked(uint64_t seed, tests::Statements statements, Counts& counts) {
   ir::Function f = tests::masked_program(seed, tests::kOutput, statements);
   uniformity(f);
   const auto verified = ir::verify(f);
@@ -144,7 +144,7 @@ TEST_P(MaskedPrograms, KeepTheirMeaning) {
   const uint64_t first = tests::first_random_seed();
   Counts counts;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    check_program(seed, GetParam(), counts);
+    check_program_masked(seed, GetParam(), counts);
     if (testing::Test::HasFatalFailure()) return;
   }
   std::cout << count << " programs, " << counts.variants << " variants, " << counts.dropped

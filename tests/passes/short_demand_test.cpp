@@ -80,7 +80,7 @@ TEST(AskedDemand, IsProved) {
   EXPECT_GT(same, asked / 2);
 }
 
-std::optional<std::vector<uint8_t>> memory_after(const ir::Function& f, unsigned host_lanes) {
+std::optional<std::vector<uint8_t>> demand_memory_after(const ir::Function& f, unsigned host_lanes) {
   ir::FlatMemory memory(tests::kOutput, tests::kOutputBytes);
   const ir::InterpreterDispatch d{.grid = {29, 1, 1},
                                   .workgroup = {29, 1, 1},
@@ -105,7 +105,7 @@ TEST(ReadInside, NobodyTellsOtherValues) {
   unsigned asked = 0, inside = 0;
   std::mt19937_64 random(1);
   for_each_lowered(60, [&](const ir::Function& f, uint64_t seed, unsigned host_lanes) {
-    const auto expected = memory_after(f, host_lanes);
+    const auto expected = demand_memory_after(f, host_lanes);
     ASSERT_TRUE(expected);
     MaskAlgebra masks(f);
     const analysis::Users users(f);
@@ -125,7 +125,7 @@ TEST(ReadInside, NobodyTellsOtherValues) {
           ++inside;
           if (random() % 4 != 0) continue; // some of them are enough
           const ir::Function changed = changed_outside(f, phi, join, e, m);
-          EXPECT_TRUE(memory_after(changed, host_lanes) == expected)
+          EXPECT_TRUE(demand_memory_after(changed, host_lanes) == expected)
               << "seed " << seed << ", %" << phi.index << " by edge " << e << " in %" << m.index << '\n'
               << ir::print(f) << ir::print(changed);
           if (testing::Test::HasFailure()) return;

@@ -5,13 +5,13 @@
 namespace lanewise::passes {
 namespace {
 
-struct Case {
+struct SimplifyCase {
   const char* text;
   const char* expression;
 };
 
-void check(std::span<const Case> cases, unsigned wave = 32) {
-  for (const Case& c : cases) {
+void check(std::span<const SimplifyCase> cases, unsigned wave = 32) {
+  for (const SimplifyCase& c : cases) {
     EXPECT_EQ(ir::testing::simplified(
                   c.text, [](ir::Function& f) { simplify(f); }, wave),
               c.expression)
@@ -20,7 +20,7 @@ void check(std::span<const Case> cases, unsigned wave = 32) {
 }
 
 TEST(Simplify, Arithmetic) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%r = i32 add %a, i32 0", "a"},
       {"%1 = i32 add %a, i32 3\n %r = i32 add %1, i32 4", "add(a, 7)"},
       {"%1 = i32 add i32 3, %a\n %r = i32 add i32 -3, %1", "a"},
@@ -58,7 +58,7 @@ TEST(Simplify, Arithmetic) {
 }
 
 TEST(Simplify, SixtyFourBitArithmeticInHalves) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%1 = i32 lo32 %l\n %2 = i32 hi32 %l\n %3 = i32 lo32 %k\n %4 = i32 hi32 %k\n"
        "%5 = i32 add %1, %3\n %6 = u1 carry %1, %3, u1 false\n %7 = i32 add_c %2, %4, %6\n %r = i64 pack64 "
        "%5, %7",
@@ -115,7 +115,7 @@ TEST(Simplify, SixtyFourBitArithmeticInHalves) {
 }
 
 TEST(Simplify, BitsAndShifts) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%r = i32 and %a, i32 -1", "a"},
       {"%1 = i32 and %a, i32 0xff\n %r = i32 and %1, i32 0xf0f", "and(a, 15)"},
       {"%1 = i32 not %a\n %r = i32 and %a, %1", "0"},
@@ -153,7 +153,7 @@ TEST(Simplify, BitsAndShifts) {
 }
 
 TEST(Simplify, Conversions) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%1 = i16 trunc %a\n %r = i32 zext %1", "and(a, 65535)"},
       {"%1 = i8 trunc %a\n %r = i32 sext %1", "sbfe(a, 0, 8)"},
       {"%1 = i16 trunc %a\n %2 = i64 zext %1\n %r = i16 trunc %2", "trunc:i16(a)"},
@@ -170,7 +170,7 @@ TEST(Simplify, Conversions) {
 }
 
 TEST(Simplify, Comparisons) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%r = u1 eq %a, %a", "true"},
       {"%r = u1 ult %a, i32 0", "false"},
       {"%r = u1 ult %a, i32 1", "eq(a, 0)"},
@@ -195,7 +195,7 @@ TEST(Simplify, Comparisons) {
 }
 
 TEST(Simplify, Selects) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%r = i32 select u1 false, %a, %b", "b"},
       {"%r = i32 select %m, %a, %a", "a"},
       {"%1 = u1 not %m\n %r = i32 select %1, %a, %b", "select(m, b, a)"},
@@ -214,7 +214,7 @@ TEST(Simplify, Selects) {
 }
 
 TEST(Simplify, Masks) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       // decided in all lanes of the mask
       {"%1 = i32 select %m, i32 7, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %m, %2", "false"},
       {"%1 = i32 select %m, i32 2, %a\n %2 = u1 ult %1, i32 3\n %r = u1 and %2, %m", "m"},
@@ -252,7 +252,7 @@ TEST(Simplify, Masks) {
       {"%1 = u1 not %m\n %2 = u1 and %1, %n\n %r = u1 or %m, %2", "or(m, n)"},
   };
   check(cases);
-  const Case cases64[] = {
+  const SimplifyCase cases64[] = {
       {"%1 = uniform i64 ballot %m\n %2 = uniform i32 lo32 %1\n %3 = uniform i32 hi32 %1\n"
        "%4 = uniform i64 pack64 %2, %3\n %r = u1 lane_bit %4",
        "m"},
@@ -274,7 +274,7 @@ TEST(Simplify, FlushingWhereNothingIsDenormal) {
                     of_another = text("%3 = f32 fldexp %y, %2\n %r = f32 fsqrt.flush_in.flush_out %3"),
                     others = "%1 = u1 fcmp.l f32 1.1754944e-38, %x\n %2 = i32 select %1, i32 32, i32 0\n"
                              "%3 = f32 fldexp %x, %2\n %r = f32 fsqrt.flush_in.flush_out %3";
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%r = f32 fsqrt.flush_in.flush_out %x", "fsqrt.flush_in(x)"},
       {"%r = f32 frcp.flush_in.flush_out %x", "frcp.flush_in.flush_out(x)"},
       {"%1 = f32 ffrexp_mant %x\n %r = f32 frcp.flush_in.flush_out %1", "frcp(ffrexp_mant(x))"},
@@ -295,7 +295,7 @@ TEST(Simplify, FlushingWhereNothingIsDenormal) {
 }
 
 TEST(Simplify, Lanes) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%1 = i32 mbcnt.lo i32 -1\n %2 = i32 mbcnt.hi i32 -1\n %r = i32 add %1, %2", "lane_id"},
       {"%r = uniform i32 read_lane %s, i32 3", "s"},
       {"%1 = i32 lane_id\n %r = uniform i32 read_lane %1, i32 35", "3"},
@@ -317,7 +317,7 @@ TEST(Simplify, Lanes) {
 }
 
 TEST(Simplify, EqualOperationsBecomeOne) {
-  const Case cases[] = {
+  const SimplifyCase cases[] = {
       {"%1 = i32 add %a, %b\n %2 = i32 add %b, %a\n %r = i32 sub %1, %2", "0"},
       {"%1 = uniform i32 load.global.4.invariant %q, u1 true\n %2 = uniform i32 load.global.4.invariant %q, "
        "u1 true\n"

@@ -1,5 +1,6 @@
 // Conversions against the host's, in all rounding modes where they round.
 #include "emulator_harness.hpp"
+#include "host_rounding.hpp"
 
 #include <algorithm>
 #include <cfenv>
@@ -11,15 +12,6 @@ namespace {
 using enum Opcode;
 using u32 = uint32_t;
 using u64 = uint64_t;
-
-constexpr int host_modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-template <class F>
-auto rounded(unsigned mode, F f) {
-  std::fesetround(host_modes[mode]);
-  const volatile auto result = f();
-  std::fesetround(FE_TONEAREST);
-  return result;
-}
 
 u32 saturate(long double v, long double least, long double most) {
   if (std::isnan(v)) return 0;

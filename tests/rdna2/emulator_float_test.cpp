@@ -1,6 +1,7 @@
 // Floating-point arithmetic in all rounding and denormal modes, against the host: f32 and f64 by its own
 // arithmetic under fesetround, f16 by exact long double arithmetic and one rounding written another way.
 #include "emulator_harness.hpp"
+#include "host_rounding.hpp"
 
 #include <cfenv>
 #include <cmath>
@@ -11,17 +12,6 @@ namespace {
 using enum Opcode;
 using u32 = uint32_t;
 using u64 = uint64_t;
-
-constexpr int host_modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-
-/// Runs f in a host rounding mode.
-template <class F>
-auto rounded(unsigned mode, F f) {
-  std::fesetround(host_modes[mode]);
-  const volatile auto result = f();
-  std::fesetround(FE_TONEAREST);
-  return result;
-}
 
 struct Single {
   using Bits = u32;
@@ -204,14 +194,14 @@ TEST(EmulatorFloat, Arithmetic16) {
   check_half(v_fma_f16, 3, [](L a, L b, L c) { return std::fma(a, b, c); });
 }
 
-struct Row {
+struct FloatRow {
   Opcode opcode;
   u32 a, b, c, result;
   bool ieee = true;
 };
 
 // Bits beside bits: rules of minimum and maximum, rounding to integers, splitting, legacy products.
-constexpr Row rows[] = {
+constexpr FloatRow rows[] = {
     {v_min_f32, 0x3f800000, 0x40000000, 0, 0x3f800000},
     {v_min_f32, 0x00000000, 0x80000000, 0, 0x80000000},
     {v_min_f32, 0x80000000, 0x00000000, 0, 0x80000000},
@@ -281,7 +271,7 @@ constexpr Row rows[] = {
 
 TEST(EmulatorFloat, Table) {
   OneWave w;
-  for (const Row& row : rows) {
+  for (const FloatRow& row : rows) {
     w.wave.mode.bits = 0xf0 | (row.ieee ? 1u << 9 : 0u);
     w.fill(0, row.a), w.fill(1, row.b), w.fill(2, row.c);
     const OpcodeInfo& o = info(row.opcode);

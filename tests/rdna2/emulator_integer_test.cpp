@@ -21,7 +21,7 @@ u field(u v, unsigned low, unsigned count) {
   return out;
 }
 
-struct Row {
+struct IntegerRow {
   Opcode opcode;
   u (*expected)(u a, u b, u c);
   bool clamp = false;
@@ -41,7 +41,7 @@ u distance(u a, u b) { return static_cast<u>(std::abs(i64{a} - i64{b})); }
 u clamp_signed(i64 v) { return static_cast<u>(std::min<i64>(std::max<i64>(v, INT32_MIN), INT32_MAX)); }
 u clamp_unsigned(i64 v) { return static_cast<u>(std::min<i64>(std::max<i64>(v, 0), UINT32_MAX)); }
 
-const Row rows[] = {
+const IntegerRow integer_rows[] = {
     {v_mov_b32, [](u a, u, u) { return a; }},
     {v_not_b32, [](u a, u, u) { return a ^ 0xffffffff; }},
     {v_bfrev_b32, [](u a, u, u) { u r = 0; for (unsigned k = 0; k < 32; ++k) r |= u{bit(a, k)} << (31 - k); return r; }},
@@ -144,7 +144,7 @@ const Row rows[] = {
 TEST(EmulatorInteger, LaneLocal32) {
   Patterns patterns(1);
   OneWave w;
-  for (const Row& row : rows) {
+  for (const IntegerRow& row : integer_rows) {
     for (unsigned round = 0; round < 12; ++round) {
       for (unsigned l = 0; l < 32; ++l)
         w.wave.v(0)[l] = patterns.next32(), w.wave.v(1)[l] = patterns.next32(),
@@ -168,7 +168,7 @@ struct Row16 {
   i64 least = 0, most = 0; // limits when clamped; 0, 0: not clamped
 };
 
-const Row16 halves[] = {
+const Row16 half_rows[] = {
     {v_add_nc_u16, [](u a, u b, u) { return i64{a} + b; }},
     {v_add_nc_u16, [](u a, u b, u) { return i64{a} + b; }, 0, 65535},
     {v_sub_nc_u16, [](u a, u b, u) { return i64{a} - b; }, 0, 65535},
@@ -185,11 +185,23 @@ const Row16 halves[] = {
     {v_mad_u16, [](u a, u b, u c) { return i64{a} * b + c; }},
     {v_mad_u16, [](u a, u b, u c) { return i64{a} * b + c; }, 0, 65535},
     {v_mad_i16, [](u a, u b, u c) { return s16(a) * s16(b) + s16(c); }, -32768, 32767},
-    {v_min3_i16, [](u a, u b, u c) { return std::min({s16(a), s16(b), s16(c)}); }},
-    {v_max3_i16, [](u a, u b, u c) { return std::max({s16(a), s16(b), s16(c)}); }},
+    {v_min3_i16,
+     [](u a, u b, u c) {
+       return std::min({s16(a), s16(b), s16(c)});
+     }},
+    {v_max3_i16,
+     [](u a, u b, u c) {
+       return std::max({s16(a), s16(b), s16(c)});
+     }},
     {v_med3_i16, [](u a, u b, u c) { return s16(median(s16(a), s16(b), s16(c))); }},
-    {v_min3_u16, [](u a, u b, u c) { return i64{std::min({a, b, c})}; }},
-    {v_max3_u16, [](u a, u b, u c) { return i64{std::max({a, b, c})}; }},
+    {v_min3_u16,
+     [](u a, u b, u c) {
+       return i64{std::min({a, b, c})};
+     }},
+    {v_max3_u16,
+     [](u a, u b, u c) {
+       return i64{std::max({a, b, c})};
+     }},
     {v_med3_u16, [](u a, u b, u c) { return i64{median(a, b, c)}; }},
 };
 
@@ -197,7 +209,7 @@ const Row16 halves[] = {
 TEST(EmulatorInteger, LaneLocal16) {
   Patterns patterns(2);
   OneWave w;
-  for (const Row16& row : halves) {
+  for (const Row16& row : half_rows) {
     const bool selects = info(row.opcode).has(OpcodeFlag::op_sel);
     for (unsigned round = 0; round < 16; ++round) {
       const unsigned op_sel = selects ? round : 0;

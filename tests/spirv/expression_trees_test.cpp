@@ -10,7 +10,7 @@ using ir::Builder;
 using ir::Type;
 using ir::Value;
 
-constexpr uint32_t items = 64;
+constexpr uint32_t tree_items = 64;
 
 /// The operations of a tree, as IR and as numbers.
 struct InIr {
@@ -45,7 +45,7 @@ struct InNumbers {
   V constant(uint32_t c) { return c; }
 };
 
-constexpr uint32_t shapes = 4;
+constexpr uint32_t tree_shapes = 4;
 
 /// One expression of each kind, of four values and a constant.
 template <class Ops>
@@ -65,7 +65,7 @@ typename Ops::V expression(Ops o, uint32_t kind, std::array<typename Ops::V, 4> 
 }
 
 TEST(ExpressionTrees, GiveTheSameBits) {
-  constexpr uint32_t rounds = 12, row = 4 * rounds * shapes;
+  constexpr uint32_t rounds = 12, row = 4 * rounds * tree_shapes;
   ir::Function f(32);
   Builder b(f, f.add_block());
   const Value item = b.input(ir::Input::local_id_x), yes = b.u1(true);
@@ -75,15 +75,15 @@ TEST(ExpressionTrees, GiveTheSameBits) {
     x[k] =
         b.load(Type::i32, at(ir::Input::kernarg_ptr, b.add(b.mul(item, b.i32(16)), b.i32(4 * k))), yes, {});
   for (uint32_t r = 0; r < rounds; ++r)
-    for (uint32_t kind = 0; kind < shapes; ++kind) {
+    for (uint32_t kind = 0; kind < tree_shapes; ++kind) {
       const Value result = expression(InIr{b}, kind, x, 0x9e3779b9 * (r + 1));
-      const uint32_t byte = 4 * (r * shapes + kind);
+      const uint32_t byte = 4 * (r * tree_shapes + kind);
       b.store(at(ir::Input::dispatch_ptr, b.add(b.mul(item, b.i32(row)), b.i32(byte))), yes, result, {});
       x = {x[1], x[2], x[3], result};
     }
   b.ret();
   EmitOptions o{.device = test::Device::get().traits()};
-  o.seating = {.wave_size = 32, .host_lanes = 1, .workgroup = {items, 1, 1}};
+  o.seating = {.wave_size = 32, .host_lanes = 1, .workgroup = {tree_items, 1, 1}};
   if (test::Device::get().device()) o.seating.host_lanes = test::Device::get().subgroup_size();
   const auto module = test::build(f, o);
   ASSERT_FALSE(module.words.empty());
@@ -95,15 +95,16 @@ TEST(ExpressionTrees, GiveTheSameBits) {
 
   if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
   std::mt19937 random(5);
-  std::vector<uint32_t> in(items * 4), out(items * rounds * shapes);
+  std::vector<uint32_t> in(tree_items * 4), out(tree_items * rounds * tree_shapes);
   for (auto& w : in) w = static_cast<uint32_t>(random());
   const auto bytes = [](auto& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 4); };
   ASSERT_TRUE(test::run(module, bytes(in), bytes(out), 1));
-  for (uint32_t i = 0; i < items; ++i) {
+  for (uint32_t i = 0; i < tree_items; ++i) {
     std::array<uint32_t, 4> n{in[4 * i], in[4 * i + 1], in[4 * i + 2], in[4 * i + 3]};
-    for (uint32_t k = 0; k < rounds * shapes; ++k) {
-      const uint32_t expected = expression(InNumbers{}, k % shapes, n, 0x9e3779b9 * (k / shapes + 1));
-      ASSERT_EQ(out[i * rounds * shapes + k], expected) << "item " << i << ", shape " << k % shapes;
+    for (uint32_t k = 0; k < rounds * tree_shapes; ++k) {
+      const uint32_t expected =
+          expression(InNumbers{}, k % tree_shapes, n, 0x9e3779b9 * (k / tree_shapes + 1));
+      ASSERT_EQ(out[i * rounds * tree_shapes + k], expected) << "item " << i << ", shape " << k % tree_shapes;
       n = {n[1], n[2], n[3], expected};
     }
   }

@@ -6,33 +6,31 @@
 namespace lanewise::spirv {
 namespace {
 
-using spv::Op;
-
 constexpr Id type = 100, function_type = 101, entry = 102, helper = 103;
 
 /// A helper of `length` additions and an entry point that calls it `calls` times.
-std::vector<std::vector<uint32_t>> program(unsigned length, unsigned calls) {
+std::vector<std::vector<uint32_t>> inlining_program(unsigned length, unsigned calls) {
   std::vector<uint32_t> h, m;
-  const auto add = [](std::vector<uint32_t>& words, Op op, std::initializer_list<uint32_t> operands) {
+  const auto add = [](std::vector<uint32_t>& words, spv::Op op, std::initializer_list<uint32_t> operands) {
     append_instruction(words, op, std::span(operands.begin(), operands.size()));
   };
-  add(h, Op::OpFunction, {type, helper, 0, function_type});
-  add(h, Op::OpFunctionParameter, {type, 1});
-  add(h, Op::OpLabel, {2});
-  for (uint32_t i = 0; i < length; ++i) add(h, Op::OpIAdd, {type, 10 + i, i == 0 ? 1 : 9 + i, 1});
-  add(h, Op::OpReturnValue, {9 + length});
-  add(h, Op::OpFunctionEnd, {});
-  add(m, Op::OpFunction, {type, entry, 0, function_type});
-  add(m, Op::OpLabel, {200});
-  for (uint32_t i = 0; i < calls; ++i) add(m, Op::OpFunctionCall, {type, 300 + i, helper, 400 + i});
-  add(m, Op::OpReturn, {});
-  add(m, Op::OpFunctionEnd, {});
+  add(h, spv::Op::OpFunction, {type, helper, 0, function_type});
+  add(h, spv::Op::OpFunctionParameter, {type, 1});
+  add(h, spv::Op::OpLabel, {2});
+  for (uint32_t i = 0; i < length; ++i) add(h, spv::Op::OpIAdd, {type, 10 + i, i == 0 ? 1 : 9 + i, 1});
+  add(h, spv::Op::OpReturnValue, {9 + length});
+  add(h, spv::Op::OpFunctionEnd, {});
+  add(m, spv::Op::OpFunction, {type, entry, 0, function_type});
+  add(m, spv::Op::OpLabel, {200});
+  for (uint32_t i = 0; i < calls; ++i) add(m, spv::Op::OpFunctionCall, {type, 300 + i, helper, 400 + i});
+  add(m, spv::Op::OpReturn, {});
+  add(m, spv::Op::OpFunctionEnd, {});
   return {h, m};
 }
 
 std::string text(const std::vector<uint32_t>& words) {
   std::string all;
-  for_each_instruction(words, [&](Op op, std::span<const uint32_t> w) {
+  for_each_instruction(words, [&](spv::Op op, std::span<const uint32_t> w) {
     all += "op" + std::to_string(static_cast<unsigned>(op));
     for (const uint32_t x : w.subspan(1)) all += ' ' + std::to_string(x);
     all += '\n';
@@ -48,7 +46,7 @@ std::vector<std::vector<uint32_t>> inlined(std::vector<std::vector<uint32_t>> fu
 }
 
 TEST(InlineCalls, PutsTheBodyInPlace) {
-  const auto result = inlined(program(2, 2));
+  const auto result = inlined(inlining_program(2, 2));
   ASSERT_EQ(result.size(), 1u);
   EXPECT_EQ(text(result[0]), "op54 100 102 0 101\n"
                              "op248 200\n"
@@ -69,7 +67,7 @@ TEST(InlineCalls, OnlyWhereItIsShorter) {
   const Row rows[] = {{1, 1, true}, {1, 50, true}, {2, 4, true}, {2, 5, false},
                       {4, 2, true}, {4, 3, false}, {9, 1, true}};
   for (const Row& row : rows) {
-    const auto before = program(row.length, row.calls), after = inlined(before);
+    const auto before = inlining_program(row.length, row.calls), after = inlined(before);
     const auto size = [](const auto& functions) {
       size_t n = 0;
       for (const auto& f : functions) n += f.size();
@@ -81,11 +79,11 @@ TEST(InlineCalls, OnlyWhereItIsShorter) {
 }
 
 TEST(InlineCalls, LeavesWhatItMustNotTake) {
-  EXPECT_EQ(inlined(program(1, 1), {10}).size(), 2u); // a decoration names the sum
-  EXPECT_EQ(inlined(program(0, 1)).size(), 2u);       // hands something back that it did not make
-  auto branching = program(1, 1);
+  EXPECT_EQ(inlined(inlining_program(1, 1), {10}).size(), 2u); // a decoration names the sum
+  EXPECT_EQ(inlined(inlining_program(0, 1)).size(), 2u);       // hands something back that it did not make
+  auto branching = inlining_program(1, 1);
   auto& words = branching[0];
-  const uint32_t label[] = {2u << 16 | static_cast<uint32_t>(Op::OpLabel), 55};
+  const uint32_t label[] = {2u << 16 | static_cast<uint32_t>(spv::Op::OpLabel), 55};
   words.insert(words.begin() + 10, label, label + 2);
   EXPECT_EQ(inlined(branching).size(), 2u);
 }

@@ -23,7 +23,7 @@ using ir::Value;
 using Extent = std::array<uint32_t, 3>;
 
 constexpr uint64_t base = 0x10000;
-constexpr uint32_t packet_at = 1 << 20, slots_of_group = 1024;
+constexpr uint32_t lane_number_packet_at = 1 << 20, slots_of_group = 1024;
 
 /// Every lane, on or off, writes what it is: x, y, z in ten bits each, bit 31 if it is on.
 Function numbers(unsigned wave_size, const Extent& groups) {
@@ -101,16 +101,17 @@ struct Shape {
 };
 
 std::vector<uint32_t> run(const Function& f, const Shape& s, unsigned host_invocations) {
-  ir::FlatMemory memory(base, packet_at + 64);
-  std::memcpy(memory.bytes.data() + packet_at + guest_abi::packet::grid_size_x, s.grid.data(), sizeof s.grid);
+  ir::FlatMemory memory(base, lane_number_packet_at + 64);
+  std::memcpy(memory.bytes.data() + lane_number_packet_at + guest_abi::packet::grid_size_x, s.grid.data(),
+              sizeof s.grid);
   const ir::InterpreterDispatch d{.grid = s.grid,
                                   .workgroup = s.block,
-                                  .dispatch_ptr = base + packet_at,
+                                  .dispatch_ptr = base + lane_number_packet_at,
                                   .host_invocations = host_invocations,
                                   .max_instructions = 1 << 24};
   if (auto ok = ir::interpret(f, d, memory); !ok) ADD_FAILURE() << ok.error().to_string();
-  std::vector<uint32_t> words(packet_at / 4);
-  std::memcpy(words.data(), memory.bytes.data(), packet_at);
+  std::vector<uint32_t> words(lane_number_packet_at / 4);
+  std::memcpy(words.data(), memory.bytes.data(), lane_number_packet_at);
   return words;
 }
 

@@ -11,11 +11,11 @@
 namespace lanewise::spirv {
 namespace {
 
-constexpr uint32_t items = 29; ///< lanes 29 to 31 hold no work-item
+constexpr uint32_t masked_items = 29; ///< lanes 29 to 31 hold no work-item
 
-std::optional<std::vector<uint8_t>> on_device(const ir::Function& f, unsigned host_lanes, bool diverges,
-                                              runtime::DeviceBuffer& output) {
-  const Seating seating{32, host_lanes, {items, 1, 1}};
+std::optional<std::vector<uint8_t>> masked_on_device(const ir::Function& f, unsigned host_lanes,
+                                                     bool diverges, runtime::DeviceBuffer& output) {
+  const Seating seating{32, host_lanes, {masked_items, 1, 1}};
   auto lowered = lower_waves(f, {.seating = seating});
   if (!lowered) return {};
   passes::simplify(*lowered);
@@ -41,11 +41,11 @@ std::optional<std::vector<uint8_t>> on_device(const ir::Function& f, unsigned ho
   return std::vector<uint8_t>(output.host().begin(), output.host().end());
 }
 
-void check(uint64_t seed, runtime::DeviceBuffer& output) {
+void check_masked(uint64_t seed, runtime::DeviceBuffer& output) {
   ir::Function f = tests::masked_program(seed, output.address());
   passes::uniformity(f);
   ir::FlatMemory memory(output.address(), tests::kOutputBytes);
-  ASSERT_TRUE(ir::interpret(f, {.grid = {items, 1, 1}, .workgroup = {items, 1, 1}}, memory));
+  ASSERT_TRUE(ir::interpret(f, {.grid = {masked_items, 1, 1}, .workgroup = {masked_items, 1, 1}}, memory));
   // One variant in each seating; the seeds go through them all.
   const auto& variants = tests::pass_variants();
   const unsigned wide = test::Device::get().subgroup_size() >= 32 ? 32 : test::Device::get().subgroup_size();
@@ -54,7 +54,7 @@ void check(uint64_t seed, runtime::DeviceBuffer& output) {
     const auto& variant = variants[(seed + 7 * turn++) % variants.size()];
     ir::Function g = f;
     ASSERT_TRUE(passes::run(g, {.without = variant.without}));
-    const auto got = on_device(g, host_lanes, !variant.leaves_out(passes::kDiverge), output);
+    const auto got = masked_on_device(g, host_lanes, !variant.leaves_out(passes::kDiverge), output);
     ASSERT_TRUE(got) << "seed " << seed << ", " << variant.name << ", S' " << host_lanes;
     ASSERT_TRUE(*got == memory.bytes)
         << "seed " << seed << ", " << variant.name << ", S' " << host_lanes << '\n'
@@ -68,7 +68,7 @@ TEST(MaskedPrograms, RunOnTheDevice) {
   ASSERT_TRUE(output) << output.error().to_string();
   const uint64_t first = tests::first_random_seed(), count = tests::random_programs(4);
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    check(seed, *output);
+    check_masked(seed, *output);
     if (HasFatalFailure()) return;
   }
   std::cout << count << " programs, " << 2 * count << " variants\n";

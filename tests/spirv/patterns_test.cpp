@@ -10,7 +10,7 @@ using ir::Builder;
 using ir::Type;
 using ir::Value;
 
-constexpr uint32_t items = 64;
+constexpr uint32_t pattern_items = 64;
 
 TEST(Patterns, PartsOfTwoDwordsFromEveryBitOn) {
   if (test::Device::get().device() == nullptr) GTEST_SKIP() << test::Device::get().reason();
@@ -52,14 +52,14 @@ TEST(Patterns, PartsOfTwoDwordsFromEveryBitOn) {
 
   EmitOptions o{.device = test::Device::get().traits()};
   o.seating = {
-      .wave_size = 32, .host_lanes = test::Device::get().subgroup_size(), .workgroup = {items, 1, 1}};
+      .wave_size = 32, .host_lanes = test::Device::get().subgroup_size(), .workgroup = {pattern_items, 1, 1}};
   const auto module = test::build(f, o);
   std::mt19937 random(3);
-  std::vector<uint32_t> in(items * 2), out(items * parts.size());
+  std::vector<uint32_t> in(pattern_items * 2), out(pattern_items * parts.size());
   for (auto& w : in) w = static_cast<uint32_t>(random());
   const auto bytes = [](auto& v) { return std::span(reinterpret_cast<uint8_t*>(v.data()), v.size() * 4); };
   ASSERT_TRUE(test::run(module, bytes(in), bytes(out), 1));
-  for (uint32_t i = 0; i < items; ++i)
+  for (uint32_t i = 0; i < pattern_items; ++i)
     for (uint32_t k = 0; k < parts.size(); ++k) {
       const uint64_t low = in[2 * i], high = parts[k].rotates ? low : in[2 * i + 1];
       const uint64_t shifted = (low | high << 32) >> parts[k].from;

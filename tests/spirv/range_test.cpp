@@ -83,9 +83,9 @@ b0:
   EXPECT_EQ(count(module, "OpFunctionEnd"), 2u) << module;
 }
 
-constexpr unsigned lanes = 32;
+constexpr unsigned range_lanes = 32;
 /// At all borders.
-const std::vector<uint32_t> numbers{
+const std::vector<uint32_t> border_numbers{
     0,          0x80000000, 1,          0x80000001, 0x00400000, 0x007fffff, 0x00800000, 0x80800001,
     0x00ffffff, 0x0b800000, 0x3f800000, 0xbf800001, 0x34800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
     0xff800000, 0x7fc00000, 0x00000fff, 0x01000003, 0x7f000000, 0x40490fdb, 0x00c00001, 0x80ffffff,
@@ -108,8 +108,8 @@ b0:
 /// device.
 void compare_with_interpreter(const std::string& text, unsigned shown) {
   const ir::Function f = test::parse(text);
-  std::vector<uint8_t> in(4 * lanes), out(4 * lanes * shown);
-  std::memcpy(in.data(), numbers.data(), in.size());
+  std::vector<uint8_t> in(4 * range_lanes), out(4 * range_lanes * shown);
+  std::memcpy(in.data(), border_numbers.data(), in.size());
   class Memory final : public ir::InterpreterMemory {
    public:
     Memory(std::span<uint8_t> in_, std::span<uint8_t> out_) : in(in_), out(out_) {}
@@ -128,22 +128,25 @@ void compare_with_interpreter(const std::string& text, unsigned shown) {
   };
   std::vector<uint8_t> expected = out;
   Memory memory(in, expected);
-  const auto done = ir::interpret(
-      f, {.grid = {lanes, 1, 1}, .workgroup = {lanes, 1, 1}, .kernarg_ptr = 0x1000, .dispatch_ptr = 0x9000},
-      memory);
+  const auto done = ir::interpret(f,
+                                  {.grid = {range_lanes, 1, 1},
+                                   .workgroup = {range_lanes, 1, 1},
+                                   .kernarg_ptr = 0x1000,
+                                   .dispatch_ptr = 0x9000},
+                                  memory);
   ASSERT_TRUE(done) << done.error().to_string();
-  ASSERT_TRUE(test::run(test::build(f, options(lanes)), in, out, 1));
+  ASSERT_TRUE(test::run(test::build(f, options(range_lanes)), in, out, 1));
   const auto word = [&](const std::vector<uint8_t>& from, unsigned lane, unsigned n) {
     uint32_t w = 0;
     std::memcpy(&w, &from[4 * (lane * shown + n)], 4);
     return w;
   };
-  for (unsigned lane = 0; lane < lanes; ++lane)
+  for (unsigned lane = 0; lane < range_lanes; ++lane)
     for (unsigned n = 0; n < shown; ++n) {
       const uint32_t a = word(expected, lane, n), b = word(out, lane, n);
       const bool both_nan = std::isnan(std::bit_cast<float>(a)) && std::isnan(std::bit_cast<float>(b));
       EXPECT_TRUE(a == b || both_nan)
-          << fmt::format("result {} of 0x{:08x}: 0x{:08x}, expected 0x{:08x}", n, numbers[lane], b, a);
+          << fmt::format("result {} of 0x{:08x}: 0x{:08x}, expected 0x{:08x}", n, border_numbers[lane], b, a);
     }
 }
 
@@ -151,7 +154,7 @@ void compare_with_interpreter(const std::string& text, unsigned shown) {
 /// at all borders.
 TEST(Range, ScalesLikeTheInterpreter) {
   if (!test::Device::get().device()) GTEST_SKIP() << test::Device::get().reason();
-  ASSERT_EQ(numbers.size(), lanes);
+  ASSERT_EQ(border_numbers.size(), range_lanes);
   std::string body;
   unsigned shown = 0;
   const auto show = [&](const std::string& type, const std::string& value) {
@@ -221,9 +224,9 @@ b1: from b0, b1
 b2: from b1
   ret
 })";
-  const std::string module = test::disassemble(test::build(test::parse(text), options(lanes)).words);
+  const std::string module = test::disassemble(test::build(test::parse(text), options(range_lanes)).words);
   EXPECT_EQ(count(module, "OpFDiv"), 2u) << "the reciprocals of one quotient\n" << module;
-  compare_with_interpreter(text, lanes);
+  compare_with_interpreter(text, range_lanes);
 }
 
 } // namespace

@@ -22,7 +22,7 @@ using ir::Type;
 using ir::Value;
 
 constexpr unsigned lanes = 32, room = 64, shown = 12; ///< bytes of a lane; words of a lane's output
-constexpr uint64_t base = 0x10000;
+constexpr uint64_t unaligned_base = 0x10000;
 
 struct Access {
   Space space;
@@ -36,7 +36,7 @@ struct Access {
 
 /// In each lane: fills its room, stores at one byte, loads at another; the whole room and what was loaded are
 /// written out. Input: two offsets and four words of data for a lane.
-Function program(const Access& a) {
+Function unaligned_program(const Access& a) {
   Function f(lanes);
   f.lds_bytes = a.space == Space::lds ? lanes * room : 0;
   f.scratch_bytes = a.space == Space::scratch ? room : 0;
@@ -94,16 +94,16 @@ TEST(Unaligned, SpirvAndInterpreterAgree) {
         Access{global, 2, 1, true}, Access{global, 2, 1}, Access{global, 4, 1}, Access{global, 4, 2},
         Access{global, 4, 4}, Access{global, 8, 1}}) {
     SCOPED_TRACE(a.name());
-    const Function f = program(a);
+    const Function f = unaligned_program(a);
     std::vector<uint8_t> in(lanes * 32), out(lanes * (shown * 4 + room));
     for (auto& byte : in) byte = static_cast<uint8_t>(random());
 
-    ir::FlatMemory memory(base, in.size() + out.size());
+    ir::FlatMemory memory(unaligned_base, in.size() + out.size());
     std::ranges::copy(in, memory.bytes.begin());
     const ir::InterpreterDispatch d{.grid = {lanes, 1, 1},
                                     .workgroup = {lanes, 1, 1},
-                                    .kernarg_ptr = base,
-                                    .dispatch_ptr = base + in.size()};
+                                    .kernarg_ptr = unaligned_base,
+                                    .dispatch_ptr = unaligned_base + in.size()};
     const auto ran = ir::interpret(f, d, memory);
     ASSERT_TRUE(ran) << ran.error().to_string();
 

@@ -25,7 +25,7 @@ namespace {
 using namespace rdna2;
 namespace abi = guest_abi;
 
-constexpr unsigned input_bytes = 0x2080, scalars = 0x2000, output_stride = 512, data_bytes = 0x8000;
+constexpr unsigned input_bytes = 0x2080, scalars_at = 0x2000, output_stride = 512, data_bytes = 0x8000;
 constexpr unsigned lds_per_lane = 128, scratch_bytes = 256;
 constexpr uint64_t middle = 0x2000; ///< of the data buffer: where addresses with signed offsets start
 
@@ -277,7 +277,7 @@ class Generator {
   const OpcodeInfo* row_ = nullptr;
 };
 
-std::vector<uint32_t> whole_program(const Case& c, unsigned wave) {
+std::vector<uint32_t> memory_whole_program(const Case& c, unsigned wave) {
   using namespace memory_program;
   std::vector<uint32_t> words(std::begin(prologue), std::end(prologue));
   if (wave == 32) std::ranges::replace(words, group_shift64, group_shift32);
@@ -306,12 +306,12 @@ Buffer make_input(const Case& c, Random& random) {
   const auto put = [&](size_t at, uint32_t value) { std::memcpy(b.data() + at, &value, 4); };
   for (unsigned l = 0; l < lanes; ++l)
     for (unsigned k = 0; k < 2; ++k) put(l * 128 + 4 * k, c.address[l][k]);
-  for (unsigned k = 0; k < 8; ++k) put(scalars + 4 * k, c.sgpr[k]);
+  for (unsigned k = 0; k < 8; ++k) put(scalars_at + 4 * k, c.sgpr[k]);
   for (unsigned k = 0; k < 2; ++k)
-    put(scalars + 0x40 + 4 * k, random() % 4 != 0   ? static_cast<uint32_t>(random())
-                                : random() % 4 != 0 ? ~0u
-                                                    : 0);
-  put(scalars + 0x48, c.m0);
+    put(scalars_at + 0x40 + 4 * k, random() % 4 != 0   ? static_cast<uint32_t>(random())
+                                   : random() % 4 != 0 ? ~0u
+                                                       : 0);
+  put(scalars_at + 0x48, c.m0);
   return b;
 }
 
@@ -324,15 +324,15 @@ std::string place(size_t at, size_t output_bytes) {
   return fmt::format("scratch of item {} + {}", item, in - 256);
 }
 
-std::string compare(const Buffer& expected, const Buffer& got, size_t output_bytes) {
+std::string compare_memory(const Buffer& expected, const Buffer& got, size_t output_bytes) {
   for (size_t at = 0; at + 4 <= expected.size(); at += 4)
     if (const uint32_t e = word_at(expected, at), g = word_at(got, at); e != g)
       return fmt::format("{}: emulator 0x{:08x}, IR 0x{:08x}", place(at, output_bytes), e, g);
   return {};
 }
 
-std::string check(const Case& c, unsigned wave, unsigned mode, Random& random) {
-  auto binary = program(whole_program(c, wave), wave);
+std::string check_memory(const Case& c, unsigned wave, unsigned mode, Random& random) {
+  auto binary = program(memory_whole_program(c, wave), wave);
   auto& d = binary.kernels[0].descriptor;
   set_mode(d, mode);
   d.vgpr_count = 48;
@@ -347,7 +347,7 @@ std::string check(const Case& c, unsigned wave, unsigned mode, Random& random) {
   if (auto e = emulate(binary, run, expected); !e.empty()) return e;
   for (const bool passes : {false, true}) {
     if (auto e = interpret(binary, run, passes, got); !e.empty()) return e;
-    if (auto difference = compare(expected, got, run.output_bytes); !difference.empty())
+    if (auto difference = compare_memory(expected, got, run.output_bytes); !difference.empty())
       return difference + fmt::format(" mode 0x{:03x}{};", mode, passes ? " after passes" : "") +
              fmt::format(" s[8:15] {:08x} m0 {:x}", fmt::join(c.sgpr, " "), c.m0);
   }
@@ -378,7 +378,7 @@ bool is_memory(Opcode opcode) {
 
 bool emulated(Opcode opcode) { return emu::handlers()[static_cast<unsigned>(opcode)] != nullptr; }
 
-bool is_tested(Opcode opcode) {
+bool is_tested_memory(Opcode opcode) {
   const bool accesses =
       info(opcode).access.kind != Access::Kind::none || info(opcode).has(OpcodeFlag::cross_lane);
   return is_memory(opcode) && emulated(opcode) && accesses && handler_of(opcode) != nullptr;
@@ -393,7 +393,7 @@ TEST_P(MemoryDifferential, EmulatorAndInterpreterAgree) {
   std::map<std::string, std::string> failures;
   for (unsigned n = 0; n < opcode_count; ++n) {
     const auto opcode = static_cast<Opcode>(n);
-    if (!is_tested(opcode)) continue;
+    if (!is_tested_memory(opcode)) continue;
     for (unsigned k = 0; k < 4; ++k) {
       const Case c = Generator(wave, random, data).make(opcode);
       const auto wave_size = static_cast<WaveSize>(wave);
@@ -406,7 +406,7 @@ TEST_P(MemoryDifferential, EmulatorAndInterpreterAgree) {
         continue;
       }
       const unsigned mode = k == 0 ? 0x0f0 : static_cast<unsigned>(random()) & 0x3ff;
-      if (const auto difference = check(c, wave, mode, random); !difference.empty())
+      if (const auto difference = check_memory(c, wave, mode, random); !difference.empty())
         failures.try_emplace(std::string(name(opcode)), disassemble(*decoded, wave_size) + ": " + difference);
     }
   }
