@@ -17,6 +17,8 @@ class Dominators {
   [[nodiscard]] bool reachable(Block b) const { return position_[b.index] != kNoBlock; }
   /// Index in reverse_postorder(), kNoBlock if unreachable.
   [[nodiscard]] uint32_t position(Block b) const { return position_[b.index]; }
+  /// Numbers that a block's subtree has without gaps, the block's own first.
+  [[nodiscard]] uint32_t preorder(Block b) const { return enter_[position_[b.index]]; }
   /// Immediate dominator; the entry block's is itself. Only for reachable blocks.
   [[nodiscard]] Block idom(Block b) const { return order_[idom_[position_[b.index]]]; }
   /// Does every way to `b` pass `a`? (Also when a == b.) Both reachable. Constant time.

@@ -43,7 +43,9 @@ bool unroll(ir::Function& f);
 /// Removes what nothing visible depends on.
 bool dead_code(ir::Function& f);
 
-/// Takes constant branches, removes unreachable blocks, joins blocks in a straight line.
+/// Takes branches whose condition is a constant, or known because a branch on the way asked for it, or that lead
+/// around nothing; removes unreachable blocks, joins blocks in a straight line. What a branch asks for is a
+/// constant behind it, for masks too.
 bool cfg_cleanup(ir::Function& f);
 
 } // namespace lanewise::passes

@@ -48,6 +48,113 @@ b3: from b1, b2
 )");
 }
 
+/// A condition is known behind its branch: for branches, masks and what goes around the other way.
+TEST(CfgCleanup, ConditionsAreKnownBehindTheirBranch) {
+  EXPECT_EQ(after_flow(R"(b0:
+  %1 = i32 lane_id
+  %2 = uniform i32 input.workgroup_id_x
+  %3 = uniform u1 ult %2, i32 10
+  %4 = uniform u1 not %3
+  cond_br %3, b1, b4
+b1: from b0
+  %5 = u1 ult %1, i32 5
+  %6 = u1 and %3, %5
+  store.global.4 i64 16, %6, %1
+  cond_br %4, b2, b3
+b2: from b1
+  store.global.4 i64 20, u1 true, %2
+  br b3
+b3: from b1, b2
+  br b4
+b4: from b0, b3
+  %7 = uniform u1 phi %3, %4
+  %8 = i32 select %7, i32 1, i32 2
+  store.global.4 i64 24, %3, %8
+  ret
+)",
+                       cfg_cleanup),
+            R"(b0:
+  %1 = i32 lane_id
+  %2 = uniform i32 input.workgroup_id_x
+  %3 = uniform u1 ult %2, i32 10
+  %4 = uniform u1 not %3
+  cond_br %3, b1, b2
+b1: from b0
+  %5 = u1 ult %1, i32 5
+  %6 = u1 and u1 true, %5
+  store.global.4 i64 16, %6, %1
+  br b2
+b2: from b0, b1
+  %7 = uniform u1 phi u1 false, u1 false
+  %8 = i32 select %7, i32 1, i32 2
+  store.global.4 i64 24, %3, %8
+  ret
+)");
+}
+
+/// What lanes do together asks lanes that took the other way, too.
+TEST(CfgCleanup, BallotsBehindABranchStay) {
+  const char* program = R"(b0:
+  %1 = i32 host_lane
+  %2 = u1 ult %1, i32 5
+  cond_br %2, b1, b2
+b1: from b0
+  %3 = uniform u1 host_any %2
+  store.global.4 i64 16, %3, %1
+  br b2
+b2: from b0, b1
+  ret
+)";
+  auto f = ir::parse(std::string("function \"f\" wave32 lds 0 scratch 0 divergent {\n") + program + "}\n");
+  ASSERT_TRUE(f) << f.error().to_string();
+  const std::string before = ir::print(*f);
+  EXPECT_FALSE(cfg_cleanup(*f));
+  EXPECT_EQ(ir::print(*f), before);
+}
+
+TEST(CfgCleanup, BranchesAroundNothingGo) {
+  EXPECT_EQ(after_flow(R"(b0:
+  %1 = uniform i32 input.workgroup_id_x
+  %2 = uniform u1 ult %1, i32 10
+  %3 = uniform u1 ult %1, i32 20
+  cond_br %2, b1, b4
+b1: from b0
+  cond_br %3, b2, b3
+b2: from b1
+  br b3
+b3: from b1, b2
+  br b4
+b4: from b0, b3
+  %4 = uniform i32 phi %1, %1
+  cond_br %3, b5, b6
+b5: from b4
+  br b7
+b6: from b4
+  br b7
+b7: from b5, b6
+  %5 = uniform i32 phi i32 1, i32 2
+  store.global.4 i64 16, u1 true, %4
+  store.global.4 i64 20, u1 true, %5
+  ret
+)",
+                       cfg_cleanup),
+            R"(b0:
+  %1 = uniform i32 input.workgroup_id_x
+  %2 = uniform u1 ult %1, i32 10
+  %3 = uniform u1 ult %1, i32 20
+  cond_br %3, b1, b2
+b1: from b0
+  br b3
+b2: from b0
+  br b3
+b3: from b1, b2
+  %4 = uniform i32 phi i32 1, i32 2
+  store.global.4 i64 16, u1 true, %1
+  store.global.4 i64 20, u1 true, %4
+  ret
+)");
+}
+
 TEST(CfgCleanup, LoopStaysAndUnreachableGoes) {
   EXPECT_EQ(after_flow(R"(b0:
   br b2
